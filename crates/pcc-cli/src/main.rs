@@ -1,0 +1,30 @@
+//! The command `pcc`: moves data over bad paths with PCC congestion control.
+
+mod demo;
+mod transfer;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Moves data over long, lossy or shallow-buffered paths with PCC congestion control.
+#[derive(Parser)]
+#[command(name = "pcc", version, about)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Demo(demo::Args),
+    Send(transfer::SendArgs),
+    Recv(transfer::RecvArgs),
+}
+
+fn main() -> ExitCode {
+    match Cli::parse().command {
+        Command::Demo(args) => demo::run(args),
+        Command::Send(args) => transfer::send(args),
+        Command::Recv(args) => transfer::recv(args),
+    }
+}

@@ -1,0 +1,1 @@
+//! Path model and experiments.

@@ -1,0 +1,99 @@
+//! The one contract: what a driver (a transport or a simulator) tells a congestion controller, and what it asks.
+
+use crate::units::{Rate, Time};
+use core::fmt::Debug;
+use core::time::Duration;
+
+/// A packet that left the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentPacket {
+    /// When it was handed to the network.
+    pub time: Time,
+    /// Its number. Numbers rise with every transmission, also of repeated data; gaps are allowed.
+    pub number: u64,
+    /// Its size in bytes, as counted against the in-flight cap.
+    pub bytes: u64,
+}
+
+/// A packet whose arrival was acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckedPacket {
+    /// When the acknowledgement arrived.
+    pub time: Time,
+    /// The number it was sent with.
+    pub number: u64,
+    /// When it was sent.
+    pub sent: Time,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Its round-trip time, without the receiver's acknowledgement delay where the transport knows it.
+    pub rtt: Duration,
+}
+
+/// A packet that the transport gave up on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostPacket {
+    /// When the loss was declared.
+    pub time: Time,
+    /// The number it was sent with.
+    pub number: u64,
+    /// When it was sent.
+    pub sent: Time,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// A congestion controller, driven by events and free of input and output.
+///
+/// The driver reports each transmission with [`on_packet_sent`](Self::on_packet_sent) and, later, its one fate:
+/// acknowledged, lost, or discarded. All fates that one incoming datagram brings form a batch, which
+/// [`on_batch_end`](Self::on_batch_end) closes; controllers decide there, so that the order inside a batch
+/// doesn't matter. A late acknowledgement of a packet that was reported lost may be reported too. After any
+/// event the driver reads [`pacing_rate`](Self::pacing_rate), [`in_flight_cap`](Self::in_flight_cap) and
+/// [`deadline`](Self::deadline) anew.
+///
+/// No sequence of events, however odd, makes a controller panic.
+pub trait CongestionControl: Debug + Send + Sync {
+    /// A packet was sent.
+    fn on_packet_sent(&mut self, packet: &SentPacket);
+
+    /// A packet was acknowledged.
+    fn on_packet_acked(&mut self, packet: &AckedPacket);
+
+    /// A packet was declared lost.
+    fn on_packet_lost(&mut self, packet: &LostPacket);
+
+    /// A packet will never get a fate, for example because the keys it was sent under were thrown away.
+    fn on_packet_discarded(&mut self, number: u64) {
+        let _ = number;
+    }
+
+    /// All acknowledgements and losses that came together have been reported.
+    fn on_batch_end(&mut self, now: Time);
+
+    /// The sender could have sent more, but the application had no data.
+    fn on_app_limited(&mut self, now: Time) {
+        let _ = now;
+    }
+
+    /// The instant that [`deadline`](Self::deadline) named has come. Calling it early or late does no harm.
+    fn on_deadline(&mut self, now: Time) {
+        let _ = now;
+    }
+
+    /// The largest packet that the path carries has changed, in bytes.
+    fn on_mtu_change(&mut self, mtu: u64) {
+        let _ = mtu;
+    }
+
+    /// The rate to space packets at, or `None` for a controller that sends whenever its window allows.
+    fn pacing_rate(&self) -> Option<Rate>;
+
+    /// Bytes that may be in flight.
+    fn in_flight_cap(&self) -> u64;
+
+    /// When [`on_deadline`](Self::on_deadline) wants to be called, if ever.
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+}

@@ -1,0 +1,226 @@
+//! Units: instants and rates. Durations are [`core::time::Duration`], amounts of data are bytes in `u64`.
+
+use core::fmt;
+use core::iter::Sum;
+use core::ops::{Add, AddAssign, Div, Mul, Sub};
+use core::time::Duration;
+
+/// An instant, in nanoseconds since an origin that the driver chooses.
+///
+/// The core never reads a clock: every event carries its time. Differences saturate at zero,
+/// so that a clock that stands still or steps back can't panic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(u64);
+
+impl Time {
+    /// The origin.
+    pub const ZERO: Time = Time(0);
+
+    /// The instant `nanos` nanoseconds after the origin.
+    pub const fn from_nanos(nanos: u64) -> Time {
+        Time(nanos)
+    }
+
+    /// Nanoseconds since the origin.
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds since the origin.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 * 1e-9
+    }
+
+    /// The time that passed since `earlier`, zero if `earlier` is later.
+    pub const fn since(self, earlier: Time) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add<Duration> for Time {
+    type Output = Time;
+
+    /// Saturates at the largest instant.
+    fn add(self, after: Duration) -> Time {
+        let nanos = u64::try_from(after.as_nanos()).unwrap_or(u64::MAX);
+        Time(self.0.saturating_add(nanos))
+    }
+}
+
+impl AddAssign<Duration> for Time {
+    fn add_assign(&mut self, after: Duration) {
+        *self = *self + after;
+    }
+}
+
+impl Sub<Duration> for Time {
+    type Output = Time;
+
+    /// Saturates at the origin.
+    fn sub(self, before: Duration) -> Time {
+        let nanos = u64::try_from(before.as_nanos()).unwrap_or(u64::MAX);
+        Time(self.0.saturating_sub(nanos))
+    }
+}
+
+/// A data rate in bits per second. 1 Mbit/s is 10^6 bit/s. Never negative, never NaN, never infinite.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Rate(f64);
+
+impl Rate {
+    /// No data at all.
+    pub const ZERO: Rate = Rate(0.0);
+
+    /// A rate of `bits` bit/s; NaN and negative values become zero, infinity the largest finite rate.
+    pub const fn from_bits_per_sec(bits: f64) -> Rate {
+        if bits > 0.0 { Rate(if bits < f64::MAX { bits } else { f64::MAX }) } else { Rate(0.0) }
+    }
+
+    /// A rate of `mbps` Mbit/s (10^6 bit/s).
+    pub const fn from_mbps(mbps: f64) -> Rate {
+        Rate::from_bits_per_sec(mbps * 1e6)
+    }
+
+    /// The average rate of `bytes` bytes over `time`; zero if no time passed.
+    pub fn from_bytes_over(bytes: u64, time: Duration) -> Rate {
+        let seconds = time.as_secs_f64();
+        if seconds > 0.0 { Rate::from_bits_per_sec(bytes as f64 * 8.0 / seconds) } else { Rate::ZERO }
+    }
+
+    /// Bits per second.
+    pub const fn bits_per_sec(self) -> f64 {
+        self.0
+    }
+
+    /// Bytes per second.
+    pub const fn bytes_per_sec(self) -> f64 {
+        self.0 / 8.0
+    }
+
+    /// Mbit/s (10^6 bit/s).
+    pub const fn mbps(self) -> f64 {
+        self.0 * 1e-6
+    }
+
+    /// Whether the rate is zero.
+    pub fn is_zero(self) -> bool {
+        self.0 == 0.0
+    }
+
+    /// How long `bytes` bytes take at this rate; at most about 584 years, also for a rate of zero.
+    pub fn time_for(self, bytes: u64) -> Duration {
+        // `as` saturates: an infinite or NaN quotient can't overflow or panic.
+        if bytes == 0 { Duration::ZERO } else { Duration::from_nanos((bytes as f64 * 8e9 / self.0) as u64) }
+    }
+
+    /// How many whole bytes pass in `time` at this rate.
+    pub fn bytes_in(self, time: Duration) -> u64 {
+        (self.bytes_per_sec() * time.as_secs_f64()) as u64
+    }
+
+    /// The smaller of two rates.
+    pub fn min(self, other: Rate) -> Rate {
+        Rate(self.0.min(other.0))
+    }
+
+    /// The larger of two rates.
+    pub fn max(self, other: Rate) -> Rate {
+        Rate(self.0.max(other.0))
+    }
+
+    /// The rate moved into `low..=high`; `low` wins if the bounds are crossed.
+    pub fn clamp(self, low: Rate, high: Rate) -> Rate {
+        self.min(high).max(low)
+    }
+}
+
+impl Add for Rate {
+    type Output = Rate;
+
+    fn add(self, other: Rate) -> Rate {
+        Rate::from_bits_per_sec(self.0 + other.0)
+    }
+}
+
+impl Sub for Rate {
+    type Output = Rate;
+
+    /// Saturates at zero.
+    fn sub(self, other: Rate) -> Rate {
+        Rate::from_bits_per_sec(self.0 - other.0)
+    }
+}
+
+impl Mul<f64> for Rate {
+    type Output = Rate;
+
+    fn mul(self, factor: f64) -> Rate {
+        Rate::from_bits_per_sec(self.0 * factor)
+    }
+}
+
+impl Div for Rate {
+    type Output = f64;
+
+    fn div(self, other: Rate) -> f64 {
+        self.0 / other.0
+    }
+}
+
+impl Sum for Rate {
+    fn sum<I: Iterator<Item = Rate>>(rates: I) -> Rate {
+        rates.fold(Rate::ZERO, Add::add)
+    }
+}
+
+impl fmt::Display for Rate {
+    /// Three significant digits in the fitting unit, such as `42.0 Mbit/s`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (value, unit) = match self.0 {
+            r if r >= 1e9 => (r / 1e9, "Gbit/s"),
+            r if r >= 1e6 => (r / 1e6, "Mbit/s"),
+            r if r >= 1e3 => (r / 1e3, "kbit/s"),
+            r => (r, "bit/s"),
+        };
+        let digits = if value >= 100.0 {
+            0
+        } else if value >= 10.0 {
+            1
+        } else {
+            2
+        };
+        write!(f, "{value:.digits$} {unit}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_megabit_is_a_million_bits() {
+        // The authors' sender took 2^20 bits for a megabit (SPEC 2.1).
+        assert_eq!(Rate::from_mbps(1.0).bits_per_sec(), 1_000_000.0);
+        assert_eq!(Rate::from_bytes_over(125_000, Duration::from_secs(1)).mbps(), 1.0);
+        assert_eq!(Rate::from_mbps(8.0).bytes_in(Duration::from_millis(1)), 1000);
+    }
+
+    #[test]
+    fn no_arithmetic_leaves_the_range() {
+        assert_eq!(Rate::from_bits_per_sec(f64::NAN), Rate::ZERO);
+        assert_eq!(Rate::from_bits_per_sec(-1.0), Rate::ZERO);
+        assert!((Rate::from_bits_per_sec(f64::MAX) * 10.0).bits_per_sec().is_finite());
+        assert_eq!(Rate::from_mbps(1.0) - Rate::from_mbps(2.0), Rate::ZERO);
+        assert_eq!(Rate::ZERO.time_for(1), Duration::from_nanos(u64::MAX));
+        assert_eq!(Time::from_nanos(1).since(Time::from_nanos(2)), Duration::ZERO);
+        assert_eq!(Time::from_nanos(1) + Duration::MAX, Time::from_nanos(u64::MAX));
+    }
+
+    #[test]
+    fn prints_three_digits() {
+        assert_eq!(Rate::from_mbps(42.0).to_string(), "42.0 Mbit/s");
+        assert_eq!(Rate::from_mbps(1500.0).to_string(), "1.50 Gbit/s");
+        assert_eq!(Rate::from_bits_per_sec(64_000.0).to_string(), "64.0 kbit/s");
+        assert_eq!(Rate::from_mbps(937.0).to_string(), "937 Mbit/s");
+    }
+}
