@@ -3,7 +3,9 @@
 //! No sockets, no clocks, no threads: events go in, a rate comes out. See [`CongestionControl`] for the contract.
 
 mod contract;
+mod packets;
 mod units;
 
 pub use contract::{AckedPacket, CongestionControl, LostPacket, SentPacket};
+pub use packets::PacketTable;
 pub use units::{Rate, Time};
