@@ -1,0 +1,96 @@
+//! Rate control: which rates to try, and where to go from what they were worth.
+
+pub mod allegro;
+mod probes;
+mod starting;
+mod step;
+#[cfg(test)]
+mod tests;
+pub mod vivace;
+
+pub use starting::StartConfig;
+pub use step::{Amplifier, StepConfig};
+
+use crate::monitor::{Measurement, Plan, Role};
+use crate::units::{Rate, Time};
+use crate::utility::Utility;
+use core::fmt::Debug;
+use core::time::Duration;
+
+/// What is known of the path when an interval is planned or judged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PathState {
+    /// The current time.
+    pub now: Time,
+    /// The size of a full packet in bytes.
+    pub mtu: u64,
+    /// The mean round-trip time of the interval that closed last, or the smoothed one before any has.
+    pub rtt: Duration,
+    /// The smallest round-trip time seen.
+    pub min_rtt: Duration,
+}
+
+/// The phase a controller is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Doubling the rate.
+    Starting,
+    /// Comparing rates around the base rate.
+    Probing,
+    /// Going on in the direction that probing found (Allegro's "rate adjusting").
+    Moving,
+}
+
+/// Why the rate is cut outside of the controller's own decisions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// An interval lost more than the brake allows.
+    Loss,
+    /// Nothing was acknowledged for too long.
+    Silence,
+    /// The silence or an idle time lasted so long that the path may have changed: start anew.
+    Restart,
+}
+
+/// A rate control algorithm, which plans monitor intervals and moves the rate by their results.
+///
+/// It is called between batches of acknowledgements only. Results arrive in the order of the plans.
+pub trait RateControl: Debug + Send + Sync {
+    /// The next interval to send. Sending never pauses: while results are awaited it is a [`Role::Hold`].
+    fn plan(&mut self, path: &PathState) -> Plan;
+
+    /// Takes the result of an interval. Returns `true` if the rate changes at once, which makes all
+    /// intervals that are still in flight useless (re-alignment).
+    fn on_result(&mut self, role: Role, result: &Measurement, utility: &dyn Utility, path: &PathState) -> bool;
+
+    /// Halves the rate and forgets what led to it.
+    fn cut(&mut self, cut: Cut, path: &PathState);
+
+    /// Lowers the rate to `ceiling` if it is above, because that is more than was ever delivered.
+    fn limit(&mut self, ceiling: Rate);
+
+    /// The base rate.
+    fn rate(&self) -> Rate;
+
+    /// The phase.
+    fn phase(&self) -> Phase;
+}
+
+/// The bounds of a rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateBounds {
+    /// The smallest rate.
+    pub min: Rate,
+    /// The largest rate, probes included.
+    pub max: Rate,
+}
+
+impl RateBounds {
+    /// 64 kbit/s to 100 Gbit/s.
+    pub const DEFAULT: RateBounds = RateBounds { min: Rate::from_mbps(0.064), max: Rate::from_mbps(1e5) };
+
+    /// Moves a rate into the bounds.
+    pub fn clamp(self, rate: Rate) -> Rate {
+        rate.clamp(self.min, self.max)
+    }
+}

@@ -1,0 +1,181 @@
+//! One monitor interval: what was sent in it and what came of that.
+
+use super::regression::Regression;
+use crate::units::{Rate, Time};
+use core::time::Duration;
+
+/// What the controller wants from an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Part of the start-up phase.
+    Start,
+    /// A probe: the given one of a round of probes, above (`faster`) or below the base rate.
+    Probe {
+        /// Its index in the round.
+        index: usize,
+        /// Whether it is above the base rate.
+        faster: bool,
+    },
+    /// A step in the direction that was found to be good.
+    Move,
+    /// Nothing: sending goes on while results are awaited.
+    Hold,
+}
+
+/// An interval to send: at which rate, for how long, and why.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// The rate to send at.
+    pub rate: Rate,
+    /// Its purpose, given back with the result.
+    pub role: Role,
+    /// The time to send for, counted from its first packet.
+    pub length: Duration,
+    /// Packets below which it isn't ended, however long that takes.
+    pub min_packets: u64,
+    /// Packets at which it is ended, however short it was.
+    pub max_packets: u64,
+}
+
+/// The result of a monitor interval, which a utility function judges.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measurement {
+    /// When its first packet was sent.
+    pub start: Time,
+    /// The sending rate that was achieved: bytes over time, with the last packet's own time counted (SPEC 0.2).
+    pub rate: Rate,
+    /// The sending rate that was asked for.
+    pub target: Rate,
+    /// Packets sent.
+    pub packets_sent: u64,
+    /// Packets lost.
+    pub packets_lost: u64,
+    /// The fraction of its bytes that was lost, in 0..=1.
+    pub loss: f64,
+    /// The mean round-trip time in seconds; that of the interval before if nothing was acknowledged.
+    pub rtt: f64,
+    /// The mean round-trip time in seconds of the interval that was completed before this one, 0 if there was none.
+    pub previous_rtt: f64,
+    /// The smallest round-trip time seen on the path, in seconds.
+    pub min_rtt: f64,
+    /// The standard deviation of the round-trip times in seconds.
+    pub rtt_deviation: f64,
+    /// The trend of the round-trip time, in seconds per second.
+    pub rtt_gradient: f64,
+    /// The standard error of the trend.
+    pub rtt_gradient_error: f64,
+}
+
+impl Measurement {
+    /// The rate of data that arrived: `rate * (1 - loss)`.
+    pub fn throughput(&self) -> Rate {
+        self.rate * (1.0 - self.loss)
+    }
+
+    /// Whether much less was sent than asked for: the application, flow control or the machine was the limit.
+    pub fn is_limited(&self) -> bool {
+        self.rate < self.target * 0.8
+    }
+}
+
+/// The record of one interval while it is sent and acknowledged.
+#[derive(Clone, Debug)]
+pub(super) struct Interval {
+    pub plan: Plan,
+    /// Send times of the first and last packet; `None` until the first packet is sent.
+    pub span: Option<(Time, Time)>,
+    /// Whether its last packet has been sent.
+    pub ended: bool,
+    pub packets_sent: u64,
+    pub packets_acked: u64,
+    pub packets_lost: u64,
+    bytes_sent: u64,
+    bytes_acked: u64,
+    bytes_lost: u64,
+    /// Bytes that were sent at the very instant of the last packet: transports stamp a batch with one time.
+    bytes_at_last: u64,
+    rtts: Regression,
+}
+
+impl Interval {
+    pub fn new(plan: Plan) -> Interval {
+        Interval {
+            plan,
+            span: None,
+            ended: false,
+            packets_sent: 0,
+            packets_acked: 0,
+            packets_lost: 0,
+            bytes_sent: 0,
+            bytes_acked: 0,
+            bytes_lost: 0,
+            bytes_at_last: 0,
+            rtts: Regression::default(),
+        }
+    }
+
+    pub fn on_sent(&mut self, now: Time, bytes: u64) {
+        let (first, last) = self.span.unwrap_or((now, now));
+        let now = now.max(last);
+        self.bytes_at_last = if now == last { self.bytes_at_last + bytes } else { bytes };
+        self.span = Some((first, now));
+        self.packets_sent += 1;
+        self.bytes_sent += bytes;
+    }
+
+    pub fn on_acked(&mut self, sent: Time, bytes: u64, rtt: Duration) {
+        self.packets_acked += 1;
+        self.bytes_acked += bytes;
+        if let Some((first, _)) = self.span {
+            self.rtts.add(sent.since(first).as_secs_f64(), rtt.as_secs_f64());
+        }
+    }
+
+    pub fn on_lost(&mut self, bytes: u64) {
+        self.packets_lost += 1;
+        self.bytes_lost += bytes;
+    }
+
+    /// A packet without a fate counts as if it had never been sent.
+    pub fn on_discarded(&mut self, bytes: u64) {
+        self.packets_sent -= 1;
+        self.bytes_sent -= bytes;
+    }
+
+    /// Whether it has been sent long enough, the time of its newest packet included.
+    pub fn is_long_enough(&self) -> bool {
+        let Some((first, last)) = self.span else { return false };
+        let length = last.since(first) + self.plan.rate.time_for(self.bytes_at_last);
+        self.packets_sent >= self.plan.max_packets
+            || (self.packets_sent >= self.plan.min_packets && length >= self.plan.length)
+    }
+
+    /// Whether each of its packets has a fate.
+    pub fn is_resolved(&self) -> bool {
+        self.packets_acked + self.packets_lost >= self.packets_sent
+    }
+
+    /// The result, where packets without a fate count as lost. `None` if nothing was sent.
+    pub fn measure(&self, previous_rtt: Option<f64>, min_rtt: Option<Duration>) -> Option<Measurement> {
+        let (first, last) = self.span?;
+        if self.bytes_sent == 0 {
+            return None;
+        }
+        let previous_rtt = previous_rtt.unwrap_or(0.0);
+        let duration = last.since(first) + self.plan.rate.time_for(self.bytes_at_last);
+        Some(Measurement {
+            start: first,
+            rate: Rate::from_bytes_over(self.bytes_sent, duration),
+            target: self.plan.rate,
+            packets_sent: self.packets_sent,
+            packets_lost: self.packets_sent - self.packets_acked,
+            loss: (self.bytes_sent - self.bytes_acked) as f64 / self.bytes_sent as f64,
+            rtt: self.rtts.mean().unwrap_or(previous_rtt),
+            previous_rtt,
+            min_rtt: min_rtt.map_or(0.0, |rtt| rtt.as_secs_f64()),
+            rtt_deviation: self.rtts.deviation(),
+            rtt_gradient: self.rtts.gradient(),
+            rtt_gradient_error: self.rtts.gradient_error(),
+        })
+    }
+}

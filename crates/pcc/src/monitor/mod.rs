@@ -1,0 +1,217 @@
+//! Monitor intervals: which packet belongs to which, and when an interval's result is known (SPEC 0.1 to 0.5).
+
+mod interval;
+mod regression;
+#[cfg(test)]
+mod tests;
+
+pub use interval::{Measurement, Plan, Role};
+pub use regression::Regression;
+
+use crate::contract::{AckedPacket, LostPacket, SentPacket};
+use crate::packets::PacketTable;
+use crate::units::Time;
+use core::time::Duration;
+use interval::Interval;
+use std::collections::VecDeque;
+
+/// An outstanding packet: the interval it was sent in, its size, its send time.
+#[derive(Clone, Copy, Debug)]
+struct Outstanding {
+    interval: u64,
+    bytes: u64,
+    sent: Time,
+}
+
+/// Intervals after whose end a packet that never got a fate is forgotten.
+const FORGOTTEN_AFTER: u64 = 16;
+
+/// Round-trip times are capped here: nothing on Earth or in orbit takes longer, and sums stay finite.
+const LONGEST_RTT: Duration = Duration::from_secs(600);
+
+/// Keeps the monitor intervals in flight and attributes each transmission's fate to the interval it was sent in.
+///
+/// An interval closes when all its packets have a fate, or when a packet that was sent a reorder window after
+/// its last one has been acknowledged; what is missing then counts as lost (SPEC 0.3). Closing happens only
+/// between batches, so the order of fates inside a batch doesn't matter.
+#[derive(Clone, Debug, Default)]
+pub struct Monitor {
+    packets: PacketTable<Outstanding>,
+    /// Open intervals, oldest first; the last one is being sent unless it has ended.
+    intervals: VecDeque<Interval>,
+    /// The id of the front interval; ids count up.
+    front: u64,
+    in_flight: u64,
+    /// The latest send time of an acknowledged packet.
+    acked_until: Option<Time>,
+    reorder_window: Duration,
+    late_acks: u64,
+    srtt: Option<Duration>,
+    min_rtt: Option<Duration>,
+    last_mean_rtt: Option<f64>,
+}
+
+impl Monitor {
+    /// Whether the interval being sent is complete (or there is none), so that the next packet needs a new plan.
+    pub fn needs_plan(&self) -> bool {
+        self.intervals.back().is_none_or(|interval| interval.ended)
+    }
+
+    /// Begins an interval; it starts with the next packet (SPEC 0.2, "trap").
+    pub fn begin(&mut self, plan: Plan) {
+        self.intervals.push_back(Interval::new(plan));
+    }
+
+    /// Ends the interval being sent. `abandon` makes it and all that are still in flight useless to the
+    /// controller: they become [`Role::Hold`] (re-alignment, SPEC 0.5).
+    pub fn end(&mut self, abandon: bool) {
+        if abandon {
+            for interval in &mut self.intervals {
+                interval.plan.role = Role::Hold;
+            }
+        }
+        if let Some(interval) = self.intervals.back_mut() {
+            interval.ended = true;
+        }
+        // An interval without a packet never was.
+        if self.intervals.back().is_some_and(|interval| interval.span.is_none()) {
+            self.intervals.pop_back();
+        }
+    }
+
+    /// Counts a packet into the interval being sent, and ends that when it is long enough.
+    pub fn on_sent(&mut self, packet: &SentPacket) {
+        let id = self.front + (self.intervals.len() as u64).saturating_sub(1);
+        let outstanding = Outstanding { interval: id, bytes: packet.bytes, sent: packet.time };
+        let Some(interval) = self.intervals.back_mut() else { return };
+        if !self.packets.insert(packet.number, outstanding) {
+            return;
+        }
+        self.in_flight += packet.bytes;
+        interval.on_sent(packet.time, packet.bytes);
+        interval.ended = interval.is_long_enough();
+    }
+
+    /// Counts an acknowledgement; returns `false` for a packet that isn't outstanding.
+    pub fn on_acked(&mut self, packet: &AckedPacket) -> bool {
+        let Some(outstanding) = self.packets.take(packet.number) else { return false };
+        self.in_flight -= outstanding.bytes;
+        let rtt = packet.rtt.min(LONGEST_RTT);
+        self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
+        // RFC 6298, section 2: a gain of 1/8.
+        self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt - srtt / 8 + rtt / 8));
+        match self.interval(outstanding.interval) {
+            Some(interval) => interval.on_acked(outstanding.sent, outstanding.bytes, rtt),
+            None => self.on_late_ack(outstanding.sent),
+        }
+        self.acked_until = self.acked_until.max(Some(outstanding.sent));
+        true
+    }
+
+    /// The packet was counted as lost when its interval closed: wait longer from now on.
+    fn on_late_ack(&mut self, sent: Time) {
+        self.late_acks += 1;
+        let Some(acked_until) = self.acked_until else { return };
+        let lateness = acked_until.since(sent);
+        let longest = self.srtt.unwrap_or_default();
+        self.reorder_window = self.reorder_window.max(lateness + lateness / 4).min(longest);
+    }
+
+    /// Counts a loss; returns `false` for a packet that isn't outstanding.
+    pub fn on_lost(&mut self, packet: &LostPacket) -> bool {
+        let Some(outstanding) = self.packets.take(packet.number) else { return false };
+        self.in_flight -= outstanding.bytes;
+        if let Some(interval) = self.interval(outstanding.interval) {
+            interval.on_lost(outstanding.bytes);
+        }
+        true
+    }
+
+    /// Removes a packet that will never get a fate.
+    pub fn on_discarded(&mut self, number: u64) {
+        let Some(outstanding) = self.packets.take(number) else { return };
+        self.in_flight -= outstanding.bytes;
+        if let Some(interval) = self.interval(outstanding.interval) {
+            interval.on_discarded(outstanding.bytes);
+        }
+    }
+
+    fn interval(&mut self, id: u64) -> Option<&mut Interval> {
+        let index = usize::try_from(id.checked_sub(self.front)?).ok()?;
+        self.intervals.get_mut(index)
+    }
+
+    /// Closes the oldest interval if its result is known. To be called, repeatedly, between batches only.
+    pub fn close_next(&mut self) -> Option<(Role, Measurement)> {
+        loop {
+            let interval = self.intervals.front()?;
+            let (_, last) = interval.span?;
+            let overtaken = self.acked_until.is_some_and(|acked| acked > last && acked >= last + self.patience());
+            if !interval.ended || !(interval.is_resolved() || overtaken) {
+                return None;
+            }
+            if let Some(result) = self.close_front() {
+                return Some(result);
+            }
+        }
+    }
+
+    /// Closes the front interval; `None` if all its packets were discarded.
+    fn close_front(&mut self) -> Option<(Role, Measurement)> {
+        let interval = self.intervals.pop_front()?;
+        self.front += 1;
+        self.reorder_window = self.reorder_window.mul_f64(0.99);
+        self.forget_old_packets();
+        let measurement = interval.measure(self.last_mean_rtt, self.min_rtt)?;
+        if interval.packets_acked > 0 {
+            self.last_mean_rtt = Some(measurement.rtt);
+        }
+        Some((interval.plan.role, measurement))
+    }
+
+    /// Drops every interval in flight without a result, because the path fell silent.
+    pub fn drop_all(&mut self) {
+        self.front += self.intervals.len() as u64;
+        self.intervals.clear();
+        self.forget_old_packets();
+    }
+
+    fn forget_old_packets(&mut self) {
+        while let Some((number, outstanding)) = self.packets.first() {
+            if outstanding.interval + FORGOTTEN_AFTER >= self.front {
+                break;
+            }
+            self.on_discarded(number);
+        }
+    }
+
+    /// How much later than an interval's end a packet must have been sent for its acknowledgement to close the interval.
+    fn patience(&self) -> Duration {
+        self.reorder_window.max(self.srtt.unwrap_or_default() / 8)
+    }
+
+    /// Bytes that are neither acknowledged nor lost.
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// The smoothed round-trip time (RFC 6298).
+    pub fn srtt(&self) -> Option<Duration> {
+        self.srtt
+    }
+
+    /// The smallest round-trip time so far.
+    pub fn min_rtt(&self) -> Option<Duration> {
+        self.min_rtt
+    }
+
+    /// The mean round-trip time of the interval that closed last.
+    pub fn last_mean_rtt(&self) -> Option<Duration> {
+        self.last_mean_rtt.map(Duration::from_secs_f64)
+    }
+
+    /// Acknowledgements that came after their interval had closed.
+    pub fn late_acks(&self) -> u64 {
+        self.late_acks
+    }
+}

@@ -1,0 +1,184 @@
+//! Named sets of all constants, each with its source.
+
+use crate::control::allegro::{Allegro, AllegroConfig};
+use crate::control::vivace::{DoubleCheck, GradientFilter, IntervalRtt, Pairs, Vivace, VivaceConfig};
+use crate::control::{Amplifier, RateBounds, RateControl, StartConfig, StepConfig};
+use crate::sender::{Guards, Pcc};
+use crate::units::Rate;
+use crate::utility::{self, Utility};
+use std::sync::Arc;
+
+/// Everything that defines a controller.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// Its name, such as `vivace-2018-latency`.
+    pub name: &'static str,
+    /// What an interval is worth.
+    pub utility: Arc<dyn Utility>,
+    /// How the rate moves.
+    pub control: ControlConfig,
+    /// What protects the path.
+    pub guards: Guards,
+}
+
+/// The constants of a rate control.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ControlConfig {
+    /// Allegro's.
+    Allegro(AllegroConfig),
+    /// Vivace's.
+    Vivace(VivaceConfig),
+}
+
+impl Profile {
+    /// A controller with random choices from `seed`.
+    pub fn build(&self, seed: u64) -> Pcc {
+        let rng = fastrand::Rng::with_seed(seed);
+        let control: Box<dyn RateControl> = match self.control.clone() {
+            ControlConfig::Allegro(config) => Box::new(Allegro::new(config, rng)),
+            ControlConfig::Vivace(config) => Box::new(Vivace::new(config, rng)),
+        };
+        Pcc::new(self.utility.clone(), control, self.guards)
+    }
+
+    /// The same with a rate never to exceed.
+    #[must_use]
+    pub fn with_max_rate(mut self, max: Rate) -> Profile {
+        self.bounds_mut().max = max;
+        self
+    }
+
+    /// The bounds of the rate.
+    pub fn bounds(&self) -> RateBounds {
+        match &self.control {
+            ControlConfig::Allegro(config) => config.bounds,
+            ControlConfig::Vivace(config) => config.bounds,
+        }
+    }
+
+    fn bounds_mut(&mut self) -> &mut RateBounds {
+        match &mut self.control {
+            ControlConfig::Allegro(config) => &mut config.bounds,
+            ControlConfig::Vivace(config) => &mut config.bounds,
+        }
+    }
+}
+
+/// All profiles.
+pub fn all() -> [Profile; 4] {
+    [allegro_2015(), vivace_paper(), vivace_2018_loss(), vivace_2018_latency()]
+}
+
+/// PCC Allegro as printed (NSDI 2015), with the authors' start rate: from the paper's two packets per round trip
+/// one random loss ends start-up, and neither Fig. 5 nor Fig. 15 can be reached (SPEC 1.7).
+pub fn allegro_2015() -> Profile {
+    Profile {
+        name: "allegro-2015",
+        utility: Arc::new(utility::Safe::default()), // alpha = 100: authors' sender, SPEC 1.2
+        control: ControlConfig::Allegro(AllegroConfig {
+            start: StartConfig {
+                rate: Rate::from_mbps(2.0), // authors' sender
+                packets_per_rtt: 10,        // SPEC 1.7
+                ignored_losses: 0,
+                ignored_gradient: 0.0,
+            },
+            min_step: 0.01,          // section 3.2
+            max_step: 0.05,          // section 3.2
+            pairs: 2,                // section 3.2
+            interval_rtts: 1.7..2.2, // section 3.1
+            min_packets: 10,         // section 3.1
+            bounds: RateBounds::DEFAULT,
+        }),
+        guards: Guards::default(),
+    }
+}
+
+/// Vivace exactly as printed (NSDI 2018), kept as a control: without the released mechanisms it misses the
+/// paper's own loss figures (SPEC 2.8).
+pub fn vivace_paper() -> Profile {
+    Profile {
+        name: "vivace-paper",
+        utility: Arc::new(utility::Vivace::LATENCY),
+        control: ControlConfig::Vivace(VivaceConfig {
+            start: StartConfig {
+                rate: Rate::ZERO,
+                packets_per_rtt: 2, // section 4.1 refers to Allegro's start
+                ignored_losses: 0,
+                ignored_gradient: 0.0,
+            },
+            probe_step: 0.05, // section 4.2
+            min_probe_step: Rate::ZERO,
+            pairs: Pairs::One, // section 4.2
+            step: StepConfig {
+                theta: 1.0,                  // section 4.3
+                amplifier: Amplifier::Paper, // section 4.3
+                boundary: 0.05,              // section 4.3
+                boundary_growth: 0.1,        // section 4.3
+                min_change: Rate::ZERO,
+            },
+            moves_above: None,
+            gradient_filter: GradientFilter::Threshold(0.01), // section 5
+            pool_loss_below: None,
+            double_check: DoubleCheck::Paper, // section 4.4
+            interval_rtt: IntervalRtt::Latest,
+            min_packets: 10, // section 4.2
+            max_packets: u64::MAX,
+            bounds: RateBounds::DEFAULT,
+        }),
+        guards: Guards::default(),
+    }
+}
+
+/// Vivace with the loss-based utility and the mechanisms of the sender that was released with the paper.
+pub fn vivace_2018_loss() -> Profile {
+    Profile {
+        name: "vivace-2018-loss",
+        utility: Arc::new(utility::Vivace { small_loss: RELEASED_SMALL_LOSS, ..utility::Vivace::LOSS }),
+        control: ControlConfig::Vivace(released()),
+        guards: Guards::default(),
+    }
+}
+
+/// Vivace with the latency-aware utility and the mechanisms of the sender that was released with the paper.
+pub fn vivace_2018_latency() -> Profile {
+    Profile {
+        name: "vivace-2018-latency",
+        utility: Arc::new(utility::Vivace { small_loss: RELEASED_SMALL_LOSS, ..utility::Vivace::LATENCY }),
+        control: ControlConfig::Vivace(released()),
+        guards: Guards::default(),
+    }
+}
+
+/// The released utility weighs loss with 1 instead of 11.35 in intervals that lose at most 3 % (SPEC 2.5).
+const RELEASED_SMALL_LOSS: Option<utility::SmallLoss> = Some(utility::SmallLoss { up_to: 0.03, weight: 1.0 });
+
+/// The constants of the released sender (branch NSDI-2018; SPEC 2.4, 2.5 and 4). Where they depart from it: the
+/// rate bounds (1.3 and 1024 Mbit/s there) are wider, and the smallest change is relative on slow paths.
+fn released() -> VivaceConfig {
+    VivaceConfig {
+        start: StartConfig {
+            rate: Rate::from_mbps(1.6),
+            packets_per_rtt: 10,
+            ignored_losses: 50,
+            ignored_gradient: 0.2,
+        },
+        probe_step: 0.05,
+        min_probe_step: Rate::from_mbps(0.5),
+        pairs: Pairs::TwoThenOne,
+        step: StepConfig {
+            theta: 1.0,
+            amplifier: Amplifier::Released,
+            boundary: 0.05,
+            boundary_growth: 0.06,
+            min_change: Rate::from_mbps(0.5),
+        },
+        moves_above: Some(0.1),
+        gradient_filter: GradientFilter::Quantise(0.02),
+        pool_loss_below: Some(0.01),
+        double_check: DoubleCheck::Released,
+        interval_rtt: IntervalRtt::Latest,
+        min_packets: 10,
+        max_packets: 3000,
+        bounds: RateBounds::DEFAULT,
+    }
+}

@@ -1,0 +1,284 @@
+//! The controller: monitor, utility and rate control put together behind the contract.
+
+use crate::contract::{AckedPacket, CongestionControl, LostPacket, SentPacket};
+use crate::control::{Cut, PathState, RateControl};
+use crate::monitor::{Measurement, Monitor, Role};
+use crate::observer::{Event, Observer};
+use crate::units::{Rate, Time};
+use crate::utility::Utility;
+use core::time::Duration;
+use std::sync::Arc;
+
+/// The round-trip time that is assumed before the first sample.
+const INITIAL_RTT: Duration = Duration::from_millis(100);
+
+/// What protects the path and the receiver whatever the rate control does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Guards {
+    /// An interval that loses more than this fraction halves the rate (released sender: 0.5).
+    pub brake_loss: f64,
+    /// Round-trip times without any acknowledgement after which the rate is halved (Vivace 2018, section 4.4: 4).
+    pub silence_rtts: f64,
+    /// Round-trip times of silence or idleness after which the start-up phase begins anew.
+    pub restart_rtts: f64,
+    /// Bytes in flight are capped at this many times rate * round-trip time (SPEC 0.4: 2 to 2.5).
+    pub in_flight: f64,
+    /// The rate is held below this multiple of the largest rate delivered in the last ten intervals, while the
+    /// application, flow control or the machine limits the sender (in the spirit of RFC 7661).
+    pub limited_rate: f64,
+}
+
+impl Default for Guards {
+    fn default() -> Self {
+        Guards { brake_loss: 0.5, silence_rtts: 4.0, restart_rtts: 10.0, in_flight: 2.5, limited_rate: 2.0 }
+    }
+}
+
+/// The shortest silence that counts, so that a busy receiver on a local network isn't taken for an outage.
+const MIN_SILENCE: Duration = Duration::from_millis(50);
+/// The shortest idle time after which the rate is no longer trusted (SPEC 0.6).
+const MIN_IDLE: Duration = Duration::from_secs(1);
+/// Packets that may be in flight whatever the rate.
+const MIN_IN_FLIGHT_PACKETS: u64 = 10;
+
+/// A PCC sender.
+///
+/// Whether the application limits it is read from what was really sent ([`Measurement::is_limited`]), which also
+/// shows flow control and a busy machine; a transport's own opinion of the moment isn't needed.
+#[derive(Debug)]
+pub struct Pcc {
+    monitor: Monitor,
+    utility: Arc<dyn Utility>,
+    control: Box<dyn RateControl>,
+    guards: Guards,
+    observer: Option<Box<dyn Observer>>,
+    /// The rate of the interval being sent, or of the next one.
+    pacing: Rate,
+    mtu: u64,
+    last_sent: Option<Time>,
+    /// When an acknowledgement came last, or sending began after nothing was in flight.
+    heard: Time,
+    /// Since when nothing is heard, if the rate was cut for that: `heard` moves on with each cut.
+    silent_since: Option<Time>,
+    /// Intervals that began before the brake was pulled last don't pull it again.
+    braked: Time,
+    delivered: DeliveredRates,
+}
+
+impl Pcc {
+    /// A sender that judges intervals by `utility` and moves its rate by `control`.
+    pub fn new(utility: Arc<dyn Utility>, mut control: Box<dyn RateControl>, guards: Guards) -> Pcc {
+        let mtu = 1200;
+        let path = PathState { now: Time::ZERO, mtu, rtt: INITIAL_RTT, min_rtt: INITIAL_RTT };
+        let mut monitor = Monitor::default();
+        let plan = control.plan(&path);
+        monitor.begin(plan);
+        Pcc {
+            monitor,
+            utility,
+            control,
+            guards,
+            observer: None,
+            pacing: plan.rate,
+            mtu,
+            last_sent: None,
+            heard: Time::ZERO,
+            silent_since: None,
+            braked: Time::ZERO,
+            delivered: DeliveredRates::default(),
+        }
+    }
+
+    /// Reports everything that happens to `observer` from now on.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.observer = Some(observer);
+    }
+
+    /// The base rate, around which probes are sent.
+    pub fn rate(&self) -> Rate {
+        self.control.rate()
+    }
+
+    /// The monitor, for its statistics.
+    pub fn monitor(&self) -> &Monitor {
+        &self.monitor
+    }
+
+    fn path(&self, now: Time) -> PathState {
+        let srtt = self.monitor.srtt().unwrap_or(INITIAL_RTT);
+        PathState {
+            now,
+            mtu: self.mtu,
+            rtt: self.monitor.last_mean_rtt().unwrap_or(srtt),
+            min_rtt: self.monitor.min_rtt().unwrap_or(srtt),
+        }
+    }
+
+    fn srtt(&self) -> Duration {
+        self.monitor.srtt().unwrap_or(INITIAL_RTT)
+    }
+
+    /// Begins the next interval, at its rate from now on.
+    fn begin_interval(&mut self, now: Time) {
+        let plan = self.control.plan(&self.path(now));
+        self.monitor.begin(plan);
+        self.pacing = plan.rate;
+    }
+
+    /// Drops what is in flight and begins an interval at the rate control's new rate.
+    fn realign(&mut self, now: Time) {
+        self.monitor.end(true);
+        self.begin_interval(now);
+    }
+
+    fn on_result(&mut self, now: Time, role: Role, result: &Measurement) {
+        self.delivered.add(result.throughput());
+        if let Some(observer) = &mut self.observer {
+            observer.on_event(&Event::Interval {
+                time: now,
+                role,
+                result: *result,
+                utility: self.utility.utility(result),
+            });
+        }
+        if result.loss > self.guards.brake_loss && result.start >= self.braked {
+            self.braked = now;
+            self.cut(now, Cut::Loss);
+            return;
+        }
+        let (rate, phase) = (self.control.rate(), self.control.phase());
+        let path = self.path(now);
+        let mut realign = self.control.on_result(role, result, &*self.utility, &path);
+        let ceiling = self.delivered.largest() * self.guards.limited_rate;
+        if result.is_limited() && self.control.rate() > ceiling {
+            self.control.limit(ceiling);
+            realign = true;
+        }
+        if realign {
+            self.realign(now);
+        }
+        self.report(now, rate, phase, None);
+    }
+
+    fn cut(&mut self, now: Time, cut: Cut) {
+        let (rate, phase) = (self.control.rate(), self.control.phase());
+        self.control.cut(cut, &self.path(now));
+        self.realign(now);
+        self.report(now, rate, phase, Some(cut));
+    }
+
+    /// Tells the observer of a change of rate or phase.
+    fn report(&mut self, time: Time, from: Rate, before: crate::Phase, cut: Option<Cut>) {
+        let Some(observer) = &mut self.observer else { return };
+        let (to, phase) = (self.control.rate(), self.control.phase());
+        if to != from {
+            observer.on_event(&Event::Decision { time, from, to, cut });
+        }
+        if phase != before {
+            observer.on_event(&Event::Phase { time, phase });
+        }
+    }
+
+    fn silence(&self) -> Duration {
+        self.srtt().mul_f64(self.guards.silence_rtts).max(MIN_SILENCE)
+    }
+
+    /// After a pause the rate is a guess, and nothing in flight is evidence of it (SPEC 0.6).
+    fn check_idle(&mut self, now: Time) {
+        let Some(last) = self.last_sent else { return };
+        if self.monitor.in_flight() > 0 {
+            return;
+        }
+        self.heard = now;
+        let idle = now.since(last);
+        if idle > self.silence().max(MIN_IDLE) {
+            let restart = idle > self.srtt().mul_f64(self.guards.restart_rtts);
+            self.cut(now, if restart { Cut::Restart } else { Cut::Silence });
+        }
+    }
+}
+
+impl CongestionControl for Pcc {
+    fn on_packet_sent(&mut self, packet: &SentPacket) {
+        let now = packet.time;
+        self.check_idle(now);
+        if self.last_sent.is_none() {
+            self.heard = now;
+        }
+        self.last_sent = Some(now);
+        self.monitor.on_sent(packet);
+        if self.monitor.needs_plan() {
+            self.begin_interval(now);
+        }
+    }
+
+    fn on_packet_acked(&mut self, packet: &AckedPacket) {
+        if self.monitor.on_acked(packet) {
+            self.heard = packet.time;
+            self.silent_since = None;
+        }
+    }
+
+    fn on_packet_lost(&mut self, packet: &LostPacket) {
+        self.monitor.on_lost(packet);
+    }
+
+    fn on_packet_discarded(&mut self, number: u64) {
+        self.monitor.on_discarded(number);
+    }
+
+    fn on_batch_end(&mut self, now: Time) {
+        while let Some((role, result)) = self.monitor.close_next() {
+            self.on_result(now, role, &result);
+        }
+        self.on_deadline(now);
+    }
+
+    fn on_deadline(&mut self, now: Time) {
+        if self.deadline().is_none_or(|deadline| now < deadline) {
+            return;
+        }
+        let since = *self.silent_since.get_or_insert(self.heard);
+        self.heard = now;
+        self.monitor.drop_all();
+        let restart = now.since(since) > self.srtt().mul_f64(self.guards.restart_rtts);
+        self.cut(now, if restart { Cut::Restart } else { Cut::Silence });
+    }
+
+    fn on_mtu_change(&mut self, mtu: u64) {
+        self.mtu = mtu.clamp(64, 65_535);
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        Some(self.pacing)
+    }
+
+    fn in_flight_cap(&self) -> u64 {
+        // In a standing queue the rate times the current round-trip time is in flight; the margin is for silence.
+        let srtt = self.srtt();
+        let rtt = self.monitor.min_rtt().unwrap_or(srtt).max(srtt / 2);
+        self.pacing.bytes_in(rtt.mul_f64(self.guards.in_flight)).saturating_add(MIN_IN_FLIGHT_PACKETS * self.mtu)
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        (self.monitor.in_flight() > 0).then(|| self.heard + self.silence())
+    }
+}
+
+/// The delivered rates of the last intervals.
+#[derive(Clone, Copy, Debug, Default)]
+struct DeliveredRates {
+    rates: [Rate; 10],
+    next: usize,
+}
+
+impl DeliveredRates {
+    fn add(&mut self, rate: Rate) {
+        self.rates[self.next] = rate;
+        self.next = (self.next + 1) % self.rates.len();
+    }
+
+    fn largest(&self) -> Rate {
+        self.rates.iter().copied().fold(Rate::ZERO, Rate::max)
+    }
+}
