@@ -1,1 +1,3 @@
 //! Path model and experiments.
+
+pub mod link;
