@@ -1,1 +1,4 @@
 //! Path model and experiments.
+
+pub mod link;
+pub mod relay;

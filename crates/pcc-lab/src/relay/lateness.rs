@@ -1,0 +1,71 @@
+//! How late a driver was.
+
+use std::time::Duration;
+
+/// Percentiles of the time between when packets were due and when they were sent on; to the microsecond, rounded up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lateness {
+    /// Half of the packets were at most this late.
+    pub p50: Duration,
+    /// 99 % of the packets were at most this late.
+    pub p99: Duration,
+    /// The latest packet.
+    pub max: Duration,
+}
+
+/// Counts of latenesses in steps of a microsecond up to 20 ms; what is later counts as [`Histogram::max`].
+#[derive(Debug)]
+pub(super) struct Histogram {
+    steps: Vec<u64>,
+    beyond: u64,
+    max: Duration,
+}
+
+impl Histogram {
+    const STEPS: usize = 20_000;
+
+    pub(super) fn new() -> Histogram {
+        Histogram { steps: vec![0; Histogram::STEPS], beyond: 0, max: Duration::ZERO }
+    }
+
+    pub(super) fn record(&mut self, lateness: Duration) {
+        match self.steps.get_mut(lateness.as_micros() as usize) {
+            Some(count) => *count += 1,
+            None => self.beyond += 1,
+        }
+        self.max = self.max.max(lateness);
+    }
+
+    pub(super) fn summary(&self) -> Lateness {
+        Lateness { p50: self.percentile(50), p99: self.percentile(99), max: self.max }
+    }
+
+    fn percentile(&self, percent: u64) -> Duration {
+        let total = self.steps.iter().sum::<u64>() + self.beyond;
+        let rank = (total * percent).div_ceil(100);
+        let mut below = 0;
+        let step = self.steps.iter().position(|count| {
+            below += count;
+            below >= rank
+        });
+        step.map_or(self.max, |step| Duration::from_micros(step as u64 + 1).min(self.max))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_by_rank() {
+        let mut histogram = Histogram::new();
+        assert_eq!(histogram.summary(), Lateness::default());
+        (0..98).for_each(|_| histogram.record(Duration::from_nanos(4500)));
+        histogram.record(Duration::from_micros(77));
+        histogram.record(Duration::from_secs(1));
+        let us = Duration::from_micros;
+        assert_eq!(histogram.summary(), Lateness { p50: us(5), p99: us(78), max: us(1_000_000) });
+        (0..100).for_each(|_| histogram.record(Duration::from_millis(30)));
+        assert_eq!(histogram.summary().p99, Duration::from_secs(1));
+    }
+}

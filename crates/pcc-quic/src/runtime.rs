@@ -1,0 +1,72 @@
+//! A noq runtime with a precise timer.
+
+use crate::precise::Timer;
+use noq::{AsyncTimer, AsyncUdpSocket, Runtime, TokioRuntime};
+use std::io;
+use std::net::UdpSocket;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+/// The least time between two wake-ups of one connection.
+///
+/// A wake-up per packet costs most of a core from about 400 Mbit/s on. With this bound packets of 1452 bytes leave
+/// one by one up to 232 Mbit/s, and above that in the small batches which the rate puts into 50 µs.
+pub(crate) const LEAST_WAIT: Duration = Duration::from_micros(50);
+
+/// tokio as noq's runtime, with [`precise::Timer`](crate::precise::Timer) in place of tokio's timer, so that paced
+/// packets leave when they are due.
+///
+/// Pass it to `noq::Endpoint::new`; it must be used inside a tokio runtime. Rates stay right without it too, but
+/// packets then leave in bursts of a millisecond's worth.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PreciseRuntime;
+
+impl Runtime for PreciseRuntime {
+    fn new_timer(&self, deadline: Instant) -> Pin<Box<dyn AsyncTimer>> {
+        match Timer::new() {
+            Ok(timer) => {
+                let mut timer = PacingTimer { timer, fired: None };
+                timer.set(deadline);
+                Box::pin(timer)
+            }
+            Err(error) => {
+                tracing::warn!(%error, "no precise timer; pacing is coarse");
+                TokioRuntime.new_timer(deadline)
+            }
+        }
+    }
+
+    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
+        TokioRuntime.spawn(future);
+    }
+
+    fn wrap_udp_socket(&self, socket: UdpSocket) -> io::Result<Box<dyn AsyncUdpSocket>> {
+        TokioRuntime.wrap_udp_socket(socket)
+    }
+}
+
+/// A timer that keeps [`LEAST_WAIT`] between two expiries.
+#[derive(Debug)]
+struct PacingTimer {
+    timer: Timer,
+    fired: Option<Instant>,
+}
+
+impl PacingTimer {
+    fn set(&mut self, deadline: Instant) {
+        let earliest = self.fired.map_or(deadline, |fired| fired + LEAST_WAIT);
+        self.timer.reset(deadline.max(earliest));
+    }
+}
+
+impl AsyncTimer for PacingTimer {
+    fn reset(self: Pin<&mut Self>, deadline: Instant) {
+        self.get_mut().set(deadline);
+    }
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        this.timer.poll_expired(cx).map(|()| this.fired = Some(Instant::now()))
+    }
+}
