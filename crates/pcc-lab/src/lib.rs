@@ -2,3 +2,4 @@
 
 pub mod link;
 pub mod relay;
+pub mod sim;

@@ -9,8 +9,10 @@ use crate::utility::Utility;
 use core::time::Duration;
 use std::sync::Arc;
 
-/// The round-trip time that is assumed before the first sample.
+/// The round-trip time that intervals are planned with before the first sample.
 const INITIAL_RTT: Duration = Duration::from_millis(100);
+/// The silence that is borne before the first sample: a round trip may well take longer than assumed.
+const INITIAL_SILENCE: Duration = Duration::from_secs(3);
 
 /// What protects the path and the receiver whatever the rate control does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -180,7 +182,7 @@ impl Pcc {
     }
 
     fn silence(&self) -> Duration {
-        self.srtt().mul_f64(self.guards.silence_rtts).max(MIN_SILENCE)
+        self.monitor.srtt().map_or(INITIAL_SILENCE, |srtt| srtt.mul_f64(self.guards.silence_rtts).max(MIN_SILENCE))
     }
 
     /// After a pause the rate is a guess, and nothing in flight is evidence of it (SPEC 0.6).
@@ -255,8 +257,10 @@ impl CongestionControl for Pcc {
 
     fn in_flight_cap(&self) -> u64 {
         // In a standing queue the rate times the current round-trip time is in flight; the margin is for silence.
-        let srtt = self.srtt();
-        let rtt = self.monitor.min_rtt().unwrap_or(srtt).max(srtt / 2);
+        let rtt = match (self.monitor.min_rtt(), self.monitor.srtt()) {
+            (Some(min), Some(srtt)) => min.max(srtt / 2),
+            _ => INITIAL_SILENCE,
+        };
         self.pacing.bytes_in(rtt.mul_f64(self.guards.in_flight)).saturating_add(MIN_IN_FLIGHT_PACKETS * self.mtu)
     }
 

@@ -158,7 +158,13 @@ impl RateControl for Allegro {
             (State::Starting(starting), Role::Start) => {
                 match starting.on_result(&self.config.start, self.rate, result, utility) {
                     StartStep::Repeat => return false,
-                    StartStep::Go(rate) => self.set_rate(rate),
+                    StartStep::Go(rate) => {
+                        let before = self.rate;
+                        self.set_rate(rate);
+                        if self.rate <= before {
+                            self.decide();
+                        }
+                    }
                     StartStep::Leave(rate) => {
                         self.set_rate(rate);
                         self.decide();
@@ -189,6 +195,10 @@ impl RateControl for Allegro {
 
     fn limit(&mut self, ceiling: Rate) {
         self.set_rate(self.rate.min(ceiling));
+        match &mut self.state {
+            State::Starting(starting) => starting.awaiting = false,
+            State::Deciding(_) | State::Adjusting(_) => self.decide(),
+        }
     }
 
     fn rate(&self) -> Rate {

@@ -66,7 +66,7 @@ pub trait RateControl: Debug + Send + Sync {
     /// Halves the rate and forgets what led to it.
     fn cut(&mut self, cut: Cut, path: &PathState);
 
-    /// Lowers the rate to `ceiling` if it is above, because that is more than was ever delivered.
+    /// Lowers the rate to `ceiling`, because it is more than was ever delivered. What is in flight is abandoned.
     fn limit(&mut self, ceiling: Rate);
 
     /// The base rate.

@@ -307,6 +307,10 @@ impl RateControl for Vivace {
 
     fn limit(&mut self, ceiling: Rate) {
         self.set_rate(self.rate.min(ceiling));
+        match &mut self.state {
+            State::Starting(starting) => starting.awaiting = false,
+            State::Probing(_) | State::Moving(_) => self.probe(self.cautious_pairs()),
+        }
     }
 
     fn rate(&self) -> Rate {
