@@ -8,7 +8,7 @@ mod step;
 mod tests;
 pub mod vivace;
 
-pub use starting::StartConfig;
+pub use starting::{StartConfig, StartExit};
 pub use step::{Amplifier, StepConfig};
 
 use crate::monitor::{Measurement, Plan, Role};

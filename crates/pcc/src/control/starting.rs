@@ -16,6 +16,17 @@ pub struct StartConfig {
     pub ignored_losses: u64,
     /// Gradients up to this size are overlooked.
     pub ignored_gradient: f64,
+    /// Where the phase ends.
+    pub exit: StartExit,
+}
+
+/// The rate at which start-up ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StartExit {
+    /// The last rate before the utility fell, half of the one that was too much (both papers).
+    LastGood,
+    /// This fraction of the rate at which the too fast interval arrived, if that is above the last good rate.
+    Arrived(f64),
 }
 
 impl StartConfig {
@@ -58,7 +69,10 @@ impl Starting {
         let utility = utility.utility(&overlook(config, result));
         if let Some((rate, previous)) = self.previous {
             if utility < previous {
-                return StartStep::Leave(rate);
+                return StartStep::Leave(match config.exit {
+                    StartExit::LastGood => rate,
+                    StartExit::Arrived(fraction) => rate.max(arrival_rate(result) * fraction),
+                });
             }
         }
         if result.is_limited() {
@@ -67,6 +81,11 @@ impl Starting {
         self.previous = Some((rate, utility));
         StartStep::Go(rate * 2.0)
     }
+}
+
+/// The rate at which an interval arrived at the receiver: growing delay stretches it.
+fn arrival_rate(result: &Measurement) -> Rate {
+    result.throughput() * (1.0 / (1.0 + result.rtt_gradient.max(0.0)))
 }
 
 /// Removes what start-up overlooks: a random loss among the few packets of an early interval would end it.

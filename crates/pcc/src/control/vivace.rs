@@ -26,8 +26,13 @@ pub struct VivaceConfig {
     pub moves_above: Option<f64>,
     /// What is done to the gradient of the round-trip time before it is judged.
     pub gradient_filter: GradientFilter,
+    /// Whether a falling round-trip time is no reward (Proteus, SIGCOMM 2020): else jitter and a draining queue
+    /// look like good reasons to change the rate.
+    pub ignore_falling_rtt: bool,
     /// If all probes of a round together lose at most this fraction, each is judged with that common loss.
     pub pool_loss_below: Option<f64>,
+    /// When the losses of a pair differ by chance only, both are judged with their common loss.
+    pub loss_significance: Option<LossSignificance>,
     /// When a decision is tried again before it is believed.
     pub double_check: DoubleCheck,
     /// The round-trip time that intervals last for.
@@ -56,6 +61,18 @@ pub enum GradientFilter {
     Threshold(f64),
     /// Truncation towards zero to multiples of this (released).
     Quantise(f64),
+}
+
+/// When the losses of a pair are taken to differ by chance only (SPEC 6.3, number 1).
+///
+/// The gate matters: tested without it, many flows at a full queue stop seeing their own share of the loss and
+/// become unfair.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LossSignificance {
+    /// The two-proportion z of the faster probe's excess loss must be below this.
+    pub z: f64,
+    /// The gate: the mean round-trip time must be within this fraction above the smallest one seen.
+    pub standing_queue: f64,
 }
 
 /// When a decision is tried again before it is believed.
@@ -138,6 +155,9 @@ impl Vivace {
 
     fn filter(&self, mut result: Measurement) -> Measurement {
         let gradient = &mut result.rtt_gradient;
+        if self.config.ignore_falling_rtt {
+            *gradient = gradient.max(0.0);
+        }
         match self.config.gradient_filter {
             GradientFilter::Threshold(threshold) if gradient.abs() < threshold => *gradient = 0.0,
             GradientFilter::Threshold(_) => {}
@@ -153,6 +173,9 @@ impl Vivace {
             for pair in pairs.iter_mut() {
                 (pair.faster.loss, pair.slower.loss) = (loss.total(), loss.total());
             }
+        }
+        if let Some(test) = self.config.loss_significance {
+            pairs.iter_mut().for_each(|pair| test.pool_chance(pair));
         }
         let Some(gradient) = common_gradient(pairs, utility) else {
             // Also when the rate couldn't be reached. The released sender looks again with a single pair.
@@ -322,6 +345,19 @@ impl RateControl for Vivace {
             State::Starting(_) => Phase::Starting,
             State::Probing(_) => Phase::Probing,
             State::Moving(_) => Phase::Moving,
+        }
+    }
+}
+
+impl LossSignificance {
+    /// Gives both probes of a pair their common loss, unless a queue stands or the faster one clearly lost more.
+    fn pool_chance(&self, Pair { faster, slower }: &mut Pair) {
+        let queue_stands = |m: &Measurement| m.rtt - m.min_rtt > self.standing_queue * m.min_rtt;
+        let (n, m) = (faster.packets_sent as f64, slower.packets_sent as f64);
+        let common = (faster.loss * n + slower.loss * m) / (n + m);
+        let error = (common * (1.0 - common) * (1.0 / n + 1.0 / m)).sqrt();
+        if !queue_stands(faster) && !queue_stands(slower) && faster.loss - slower.loss <= self.z * error {
+            (faster.loss, slower.loss) = (common, common);
         }
     }
 }
