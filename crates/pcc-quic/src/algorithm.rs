@@ -1,5 +1,6 @@
 //! The controllers that can be chosen by name.
 
+use pcc::{Profile, profiles};
 use std::fmt;
 use std::str::FromStr;
 
@@ -41,6 +42,16 @@ impl Algorithm {
             Algorithm::Cubic => "cubic",
             Algorithm::NewReno => "newreno",
             Algorithm::Bbr3 => "bbr3",
+        }
+    }
+
+    /// The constants of one of ours, `None` for those of noq.
+    pub fn profile(self) -> Option<Profile> {
+        match self {
+            Algorithm::VivaceLatency => Some(profiles::vivace_2018_latency()),
+            Algorithm::VivaceLoss => Some(profiles::vivace_2018_loss()),
+            Algorithm::Allegro => Some(profiles::allegro_2015()),
+            Algorithm::Cubic | Algorithm::NewReno | Algorithm::Bbr3 => None,
         }
     }
 }

@@ -1,0 +1,172 @@
+//! Keeps noq's pacer from sending bursts, and its rate exact all the same.
+//!
+//! noq paces with a token bucket of 10 packets or 2 ms of the rate, whichever is more. When the sending task was held
+//! up, a full bucket leaves back to back: 17 packets at 100 Mbit/s, more than a shallow buffer holds. And what the
+//! task missed beyond the bucket's depth is never made up. Two measures, both through the one thing noq asks for
+//! before each packet, the pacing rate:
+//!
+//! * **Trim.** When the bucket's depth changes with the rate, noq cuts the credit down to the new depth. The rate that
+//!   belongs to a depth of `n` packets, answered once, so throws surplus credit away. That is safe only while the
+//!   next packet may leave at once whatever the rate, or it would be held back according to the low answer. So
+//!   [`Pacing`] tracks a lower bound of noq's credit, and trims only when that covers a packet.
+//! * **Make up.** [`Pacing`] keeps a schedule of its own, the bytes that the rate owes, and answers 5/4 of the rate
+//!   until they have left. A new rate starts a new schedule, since a past debt would falsify its measurement.
+
+use crate::runtime::LEAST_WAIT;
+use pcc::{Rate, Time};
+
+/// A larger debt is cut to this much of the rate's time, or to [`MOST_OWED_PACKETS`] if that is more: a sender that
+/// falls further behind isn't late, it had nothing to send.
+const MOST_OWED: f64 = 0.005;
+const MOST_OWED_PACKETS: f64 = 4.0;
+
+/// How much faster a debt is made up.
+const CATCH_UP: f64 = 1.25;
+
+/// A rate that differs by less still counts as the same one.
+const SAME_RATE: f64 = 0.005;
+
+/// The share of the credit that noq's bucket earns for sure; it rounds down to whole bytes at each look.
+const SURE: f64 = 0.98;
+
+/// The pacing rates to answer noq with. Amounts are in bytes, rates in bytes per second.
+#[derive(Debug)]
+pub(crate) struct Pacing {
+    mtu: f64,
+    /// The rate the controller wants.
+    rate: f64,
+    /// When `due` was last brought up to date.
+    updated: Time,
+    /// What the rate has earned since the last packet.
+    due: f64,
+    /// What should have left up to the last packet but hadn't; negative if the sender is early.
+    owed: f64,
+    last_sent: Time,
+    /// The lowest rate since the last packet.
+    lowest: f64,
+    /// What noq's bucket held at least, after the last packet.
+    credit: f64,
+    /// The depth to trim noq's bucket to before the next packet.
+    trim: Option<f64>,
+}
+
+impl Pacing {
+    pub(crate) fn new(mtu: u16) -> Pacing {
+        Pacing {
+            mtu: mtu.into(),
+            rate: 0.0,
+            updated: Time::ZERO,
+            due: 0.0,
+            owed: 0.0,
+            last_sent: Time::ZERO,
+            lowest: 0.0,
+            credit: 0.0,
+            trim: None,
+        }
+    }
+
+    pub(crate) fn set_mtu(&mut self, mtu: u16) {
+        self.mtu = mtu.into();
+        // The credit may not cover a packet of the new size.
+        self.trim = None;
+    }
+
+    /// The controller wants `rate` from `now` on.
+    pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) {
+        let rate = rate.bytes_per_sec().max(1.0);
+        if rate == self.rate {
+            return;
+        }
+        self.accrue(now);
+        if (rate - self.rate).abs() > SAME_RATE * self.rate {
+            self.forgive();
+        }
+        self.rate = rate;
+        self.lowest = self.lowest.min(rate);
+    }
+
+    /// Drops the debt, because something else than lateness held packets back.
+    pub(crate) fn forgive(&mut self) {
+        self.owed = 0.0;
+    }
+
+    /// A packet of `bytes` bytes left at `now`.
+    pub(crate) fn on_sent(&mut self, now: Time, bytes: u64) {
+        let bytes = bytes as f64;
+        self.accrue(now);
+        let most = (self.rate * MOST_OWED).max(self.mtu * MOST_OWED_PACKETS);
+        self.owed = (self.owed + self.due - bytes).clamp(-self.mtu, most);
+        self.due = 0.0;
+
+        let held = self.trim.unwrap_or_else(|| {
+            let earned = SURE * self.lowest * now.since(self.last_sent).as_secs_f64();
+            (self.credit + earned).min(bucket_depth(self.lowest, self.mtu))
+        });
+        self.credit = (held - bytes).max(0.0);
+        self.last_sent = now;
+        self.lowest = self.rate;
+        // A burst is twice what a wake-up sends: room for one that comes late by its own spacing.
+        let rest_of_burst = (2.0 * self.packets_per_wake() - 1.0) * self.mtu;
+        self.trim = (self.credit > rest_of_burst).then_some(rest_of_burst);
+    }
+
+    /// The pacing rate to answer until the next packet, in bytes per second.
+    pub(crate) fn answer(&self) -> u64 {
+        let rate = match self.trim {
+            Some(depth) => rate_of_depth(depth, self.mtu),
+            None if self.owed > 0.0 => self.rate * CATCH_UP,
+            None => self.rate,
+        };
+        rate as u64
+    }
+
+    /// The bytes to hand to the network at once: a packet up to about 300 Mbit/s, then as many as one wake-up sends.
+    pub(crate) fn quantum(&self) -> u64 {
+        (self.packets_per_wake() * self.mtu) as u64
+    }
+
+    fn packets_per_wake(&self) -> f64 {
+        (self.rate * LEAST_WAIT.as_secs_f64() / self.mtu).round().max(1.0)
+    }
+
+    fn accrue(&mut self, now: Time) {
+        self.due += self.rate * now.since(self.updated).as_secs_f64();
+        self.updated = now;
+    }
+}
+
+/// The depth that noq gives its bucket at a rate (`rate_capacity` in noq-proto's `connection/pacing.rs`).
+fn bucket_depth(rate: f64, mtu: f64) -> f64 {
+    let usual = (rate * 0.002).clamp(10.0 * mtu, 256.0 * mtu);
+    usual.min((rate * 0.010).max(mtu))
+}
+
+/// The rate at which noq gives its bucket this depth: the inverse of [`bucket_depth`].
+fn rate_of_depth(depth: f64, mtu: f64) -> f64 {
+    if depth < 10.0 * mtu { depth / 0.010 } else { depth / 0.002 }.ceil()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn depth_and_rate_are_inverse() {
+        for packets in [1, 2, 3, 9, 10, 11, 100, 256] {
+            let depth = 1452.0 * f64::from(packets);
+            assert_eq!(bucket_depth(rate_of_depth(depth, 1452.0), 1452.0).floor(), depth);
+        }
+        assert_eq!(bucket_depth(1e5, 1200.0), 1200.0, "never less than a packet");
+        assert_eq!(bucket_depth(1e12, 1200.0), 256.0 * 1200.0);
+    }
+
+    #[test]
+    fn a_packet_is_the_quantum_up_to_300_mbps() {
+        let quantum = |mbps: f64| {
+            let mut pacing = Pacing::new(1452);
+            pacing.set_rate(Time::ZERO, Rate::from_mbps(mbps));
+            pacing.quantum() / 1452
+        };
+        assert_eq!([1.0, 100.0, 300.0, 500.0, 1000.0].map(quantum), [1, 1, 1, 2, 4]);
+    }
+}
