@@ -7,10 +7,10 @@ use std::str::FromStr;
 /// A congestion controller, by name: ours, and those that come with noq.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Algorithm {
-    /// PCC Vivace that keeps queues short (`vivace-2018-latency`).
+    /// PCC Vivace that keeps queues short (`vivace-latency`).
     #[default]
     VivaceLatency,
-    /// PCC Vivace that reacts to loss only (`vivace-2018-loss`).
+    /// PCC Vivace that reacts to loss only (`vivace-loss`).
     VivaceLoss,
     /// PCC Allegro (`allegro-2015`).
     Allegro,
@@ -48,8 +48,8 @@ impl Algorithm {
     /// The constants of one of ours, `None` for those of noq.
     pub fn profile(self) -> Option<Profile> {
         match self {
-            Algorithm::VivaceLatency => Some(profiles::vivace_2018_latency()),
-            Algorithm::VivaceLoss => Some(profiles::vivace_2018_loss()),
+            Algorithm::VivaceLatency => Some(profiles::vivace_latency()),
+            Algorithm::VivaceLoss => Some(profiles::vivace_loss()),
             Algorithm::Allegro => Some(profiles::allegro_2015()),
             Algorithm::Cubic | Algorithm::NewReno | Algorithm::Bbr3 => None,
         }
