@@ -44,6 +44,8 @@ pub struct Monitor {
     in_flight: u64,
     /// The latest send time of an acknowledged packet.
     acked_until: Option<Time>,
+    /// The same before the batch being reported.
+    acked_before: Option<Time>,
     reorder_window: Duration,
     late_acks: u64,
     /// Of the batch being reported: the newest packet acknowledged and its round-trip time.
@@ -121,12 +123,13 @@ impl Monitor {
             // The newest packet's sample (RFC 9002, section 5.1) with a gain of 1/8 (RFC 6298, section 2).
             self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt - srtt / 8 + rtt / 8));
         }
-        if let (Some(sent), Some(acked_until)) = (self.oldest_late.take(), self.acked_until) {
+        if let (Some(sent), Some(acked_before)) = (self.oldest_late.take(), self.acked_before) {
             // The packet was counted as lost when its interval closed: wait longer from now on.
-            let lateness = acked_until.since(sent);
+            let lateness = acked_before.since(sent);
             let longest = self.srtt.unwrap_or_default();
             self.reorder_window = self.reorder_window.max(lateness + lateness / 4).min(longest);
         }
+        self.acked_before = self.acked_until;
     }
 
     /// Counts a loss; returns `false` for a packet that isn't outstanding.
