@@ -1,1 +1,87 @@
+//! The states of both rate controls, played by hand: a plan comes out, a result of choice goes in.
 
+mod allegro;
+mod vivace;
+
+use super::*;
+use crate::profiles::{self, ControlConfig};
+
+/// Worth what the test wrote into the measurement's round-trip time.
+#[derive(Debug)]
+struct Scripted;
+
+impl Utility for Scripted {
+    fn utility(&self, interval: &Measurement) -> f64 {
+        interval.rtt
+    }
+}
+
+const PATH: PathState =
+    PathState { now: Time::ZERO, mtu: 1200, rtt: Duration::from_millis(100), min_rtt: Duration::from_millis(50) };
+
+/// The result of a plan that was carried out exactly, worth `utility` to [`Scripted`].
+fn result(plan: &Plan, utility: f64) -> Measurement {
+    Measurement {
+        start: Time::ZERO,
+        rate: plan.rate,
+        target: plan.rate,
+        packets_sent: 100,
+        packets_lost: 0,
+        loss: 0.0,
+        rtt: utility,
+        previous_rtt: 0.1,
+        min_rtt: 0.05,
+        rtt_deviation: 0.0,
+        rtt_gradient: 0.0,
+        rtt_gradient_error: 0.0,
+    }
+}
+
+/// The same with `lost` of its 100 packets lost.
+fn lossy(plan: &Plan, lost: u64, utility: f64) -> Measurement {
+    Measurement { packets_lost: lost, loss: lost as f64 / 100.0, ..result(plan, utility) }
+}
+
+/// Plans the next interval that isn't a pause.
+fn next(control: &mut impl RateControl) -> Plan {
+    let plan = control.plan(&PATH);
+    assert_ne!(plan.role, Role::Hold, "nothing to wait for");
+    plan
+}
+
+/// All probes of a round, up to the pause that follows.
+fn probes(control: &mut impl RateControl) -> Vec<Plan> {
+    let plans: Vec<Plan> =
+        std::iter::repeat_with(|| control.plan(&PATH)).take_while(|plan| plan.role != Role::Hold).collect();
+    assert!(plans.iter().all(|plan| matches!(plan.role, Role::Probe { .. })), "{plans:?}");
+    plans
+}
+
+fn is_faster(plan: &Plan) -> bool {
+    matches!(plan.role, Role::Probe { faster: true, .. })
+}
+
+/// Gives the results of a round; `judge` makes them, knowing the pair's index.
+fn give(
+    control: &mut impl RateControl,
+    round: &[Plan],
+    utility: &dyn Utility,
+    judge: impl Fn(usize, &Plan) -> Measurement,
+) {
+    for (i, plan) in round.iter().enumerate() {
+        let realigned = control.on_result(plan.role, &judge(i / 2, plan), utility, &PATH);
+        assert!(!realigned || i + 1 == round.len(), "only a complete round decides");
+    }
+}
+
+/// Plays a round in which the faster probes are worth `gain` more.
+fn play_round(control: &mut impl RateControl, gain: f64) -> usize {
+    let round = probes(control);
+    give(control, &round, &Scripted, |_, plan| result(plan, if is_faster(plan) { gain } else { 0.0 }));
+    round.len()
+}
+
+#[track_caller]
+fn assert_mbps(rate: Rate, expected: f64) {
+    assert!((rate.mbps() / expected - 1.0).abs() < 1e-9, "{} Mbit/s instead of {expected}", rate.mbps());
+}

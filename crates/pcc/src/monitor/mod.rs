@@ -44,8 +44,14 @@ pub struct Monitor {
     in_flight: u64,
     /// The latest send time of an acknowledged packet.
     acked_until: Option<Time>,
+    /// The same before the batch being reported.
+    acked_before: Option<Time>,
     reorder_window: Duration,
     late_acks: u64,
+    /// Of the batch being reported: the newest packet acknowledged and its round-trip time.
+    newest_ack: Option<(u64, Duration)>,
+    /// Of the batch being reported: when the oldest packet was sent whose acknowledgement came late.
+    oldest_late: Option<Time>,
     srtt: Option<Duration>,
     min_rtt: Option<Duration>,
     last_mean_rtt: Option<f64>,
@@ -98,23 +104,32 @@ impl Monitor {
         self.in_flight -= outstanding.bytes;
         let rtt = packet.rtt.min(LONGEST_RTT);
         self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
-        // RFC 6298, section 2: a gain of 1/8.
-        self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt - srtt / 8 + rtt / 8));
+        self.newest_ack = self.newest_ack.max(Some((packet.number, rtt)));
         match self.interval(outstanding.interval) {
             Some(interval) => interval.on_acked(outstanding.sent, outstanding.bytes, rtt),
-            None => self.on_late_ack(outstanding.sent),
+            None => {
+                self.late_acks += 1;
+                self.oldest_late =
+                    Some(self.oldest_late.map_or(outstanding.sent, |oldest| oldest.min(outstanding.sent)));
+            }
         }
         self.acked_until = self.acked_until.max(Some(outstanding.sent));
         true
     }
 
-    /// The packet was counted as lost when its interval closed: wait longer from now on.
-    fn on_late_ack(&mut self, sent: Time) {
-        self.late_acks += 1;
-        let Some(acked_until) = self.acked_until else { return };
-        let lateness = acked_until.since(sent);
-        let longest = self.srtt.unwrap_or_default();
-        self.reorder_window = self.reorder_window.max(lateness + lateness / 4).min(longest);
+    /// Takes in what a batch told of the path as a whole, so that the order inside the batch doesn't matter.
+    fn end_batch(&mut self) {
+        if let Some((_, rtt)) = self.newest_ack.take() {
+            // The newest packet's sample (RFC 9002, section 5.1) with a gain of 1/8 (RFC 6298, section 2).
+            self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt - srtt / 8 + rtt / 8));
+        }
+        if let (Some(sent), Some(acked_before)) = (self.oldest_late.take(), self.acked_before) {
+            // The packet was counted as lost when its interval closed: wait longer from now on.
+            let lateness = acked_before.since(sent);
+            let longest = self.srtt.unwrap_or_default();
+            self.reorder_window = self.reorder_window.max(lateness + lateness / 4).min(longest);
+        }
+        self.acked_before = self.acked_until;
     }
 
     /// Counts a loss; returns `false` for a packet that isn't outstanding.
@@ -143,6 +158,7 @@ impl Monitor {
 
     /// Closes the oldest interval if its result is known. To be called, repeatedly, between batches only.
     pub fn close_next(&mut self) -> Option<(Role, Measurement)> {
+        self.end_batch();
         loop {
             let interval = self.intervals.front()?;
             let (_, last) = interval.span?;
