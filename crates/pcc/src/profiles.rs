@@ -2,7 +2,7 @@
 
 use crate::control::allegro::{Allegro, AllegroConfig};
 use crate::control::vivace::{DoubleCheck, GradientFilter, IntervalRtt, LossSignificance, Pairs, Vivace, VivaceConfig};
-use crate::control::{Amplifier, RateBounds, RateControl, StartConfig, StartExit, StepConfig};
+use crate::control::{Amplifier, LeastStep, RateBounds, RateControl, StartConfig, StartExit, StepConfig};
 use crate::sender::{Guards, Pcc};
 use crate::units::Rate;
 use crate::utility::{self, Utility};
@@ -109,14 +109,14 @@ pub fn vivace_paper() -> Profile {
                 exit: StartExit::LastGood,
             },
             probe_step: 0.05, // section 4.2
-            min_probe_step: Rate::ZERO,
+            min_probe_step: LeastStep::NONE,
             pairs: Pairs::One, // section 4.2
             step: StepConfig {
                 theta: 1.0,                  // section 4.3
                 amplifier: Amplifier::Paper, // section 4.3
                 boundary: 0.05,              // section 4.3
                 boundary_growth: 0.1,        // section 4.3
-                min_change: Rate::ZERO,
+                min_change: LeastStep::NONE,
             },
             moves_above: None,
             gradient_filter: GradientFilter::Threshold(0.01), // section 5
@@ -166,8 +166,8 @@ pub fn vivace_latency() -> Profile {
 /// The released utility weighs loss with 1 instead of 11.35 in intervals that lose at most 3 % (SPEC 2.5).
 const RELEASED_SMALL_LOSS: Option<utility::SmallLoss> = Some(utility::SmallLoss { up_to: 0.03, weight: 1.0 });
 
-/// The constants of the released sender (branch NSDI-2018; SPEC 2.4, 2.5 and 4). Where they depart from it: the
-/// rate bounds (1.3 and 1024 Mbit/s there) are wider, and the smallest change is relative on slow paths.
+/// The constants of the released sender (branch NSDI-2018; SPEC 2.4, 2.5 and 4), but for the largest rate, which is
+/// 1024 Mbit/s there. The absolute steps and the smallest rate make it unfit for paths below some 5 Mbit/s.
 fn released() -> VivaceConfig {
     VivaceConfig {
         start: StartConfig {
@@ -178,14 +178,14 @@ fn released() -> VivaceConfig {
             exit: StartExit::LastGood,
         },
         probe_step: 0.05,
-        min_probe_step: Rate::from_mbps(0.5),
+        min_probe_step: LeastStep { rate: Rate::from_mbps(0.5), most: 1.0 },
         pairs: Pairs::TwoThenOne,
         step: StepConfig {
             theta: 1.0,
             amplifier: Amplifier::Released,
             boundary: 0.05,
             boundary_growth: 0.06,
-            min_change: Rate::from_mbps(0.5),
+            min_change: LeastStep { rate: Rate::from_mbps(0.5), most: 1.0 },
         },
         moves_above: Some(0.1),
         gradient_filter: GradientFilter::Quantise(0.02),
@@ -196,19 +196,23 @@ fn released() -> VivaceConfig {
         interval_rtt: IntervalRtt::Latest,
         min_packets: 10,
         max_packets: 3000,
-        bounds: RateBounds::DEFAULT,
+        bounds: RateBounds { min: Rate::from_mbps(1.3), ..RateBounds::DEFAULT },
     }
 }
 
-/// The released sender's constants, and what does better in every scenario measured (SPEC 6.3, numbers 1, 2 and 4):
-/// start-up ends at the rate that arrived, a falling round-trip time is no reward, and chance differences of loss
-/// don't count while no queue stands.
+/// The released sender's constants, and what does better (SPEC 6.3, numbers 1, 2, 4 and 5): start-up ends at the rate
+/// that arrived, a falling round-trip time is no reward, chance differences of loss don't count while no queue stands,
+/// and steps are relative on slow paths.
 fn improved() -> VivaceConfig {
     let released = released();
+    let least_step = LeastStep { most: 0.2, ..released.min_probe_step };
     VivaceConfig {
         start: StartConfig { exit: StartExit::Arrived(0.95), ..released.start },
+        min_probe_step: least_step,
+        step: StepConfig { min_change: least_step, ..released.step },
         ignore_falling_rtt: true,
-        loss_significance: Some(LossSignificance { z: 2.0, standing_queue: 0.05 }),
+        loss_significance: Some(LossSignificance { z: 2.0, standing_queue: 0.05, max_loss: 0.05 }),
+        bounds: RateBounds::DEFAULT,
         ..released
     }
 }

@@ -9,7 +9,7 @@ mod tests;
 pub mod vivace;
 
 pub use starting::{StartConfig, StartExit};
-pub use step::{Amplifier, StepConfig};
+pub use step::{Amplifier, LeastStep, StepConfig};
 
 use crate::monitor::{Measurement, Plan, Role};
 use crate::units::{Rate, Time};
@@ -79,7 +79,7 @@ pub trait RateControl: Debug + Send + Sync {
 /// The bounds of a rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateBounds {
-    /// The smallest rate.
+    /// The smallest base rate; probes may go below it by their step.
     pub min: Rate,
     /// The largest rate, probes included.
     pub max: Rate,

@@ -22,8 +22,28 @@ pub struct StepConfig {
     pub boundary: f64,
     /// delta, the growth of that bound each time a change hits it.
     pub boundary_growth: f64,
-    /// The smallest change, itself never more than `boundary` of the rate.
-    pub min_change: Rate,
+    /// The smallest change.
+    pub min_change: LeastStep,
+}
+
+/// The least by which a rate is varied, so that a difference shows: `rate`, but at most a fraction `most` of the
+/// rate that is varied.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LeastStep {
+    /// As a rate.
+    pub rate: Rate,
+    /// As a fraction.
+    pub most: f64,
+}
+
+impl LeastStep {
+    /// No least step.
+    pub const NONE: LeastStep = LeastStep { rate: Rate::ZERO, most: 0.0 };
+
+    /// The least step at `rate`, as a fraction of it.
+    pub fn fraction(self, rate: Rate) -> f64 {
+        (self.rate / rate).min(self.most)
+    }
 }
 
 /// Reversals that the swing buffer counts at most.
@@ -60,7 +80,7 @@ impl Step {
         self.count(same);
         self.direction = sign;
         let wanted = self.config.theta * self.multiplier() * gradient.abs();
-        let least = self.config.min_change.mbps().min(self.config.boundary * rate.mbps());
+        let least = self.config.min_change.fraction(rate) * rate.mbps();
         (sign * self.bound(wanted, rate.mbps()).max(least), same)
     }
 
@@ -117,7 +137,7 @@ mod tests {
             amplifier: Amplifier::Paper,
             boundary: 0.05,
             boundary_growth: 0.1,
-            min_change: Rate::ZERO,
+            min_change: LeastStep::NONE,
         })
     }
 
@@ -163,8 +183,9 @@ mod tests {
 
     #[test]
     fn smallest_change_is_relative_at_low_rates() {
-        let config = StepConfig { min_change: Rate::from_mbps(0.5), ..paper().config };
+        let min_change = LeastStep { rate: Rate::from_mbps(0.5), most: 0.2 };
+        let config = StepConfig { min_change, ..paper().config };
         assert!((Step::new(config).advance(1e-9, Rate::from_mbps(100.0)).0 - 0.5).abs() < 1e-9);
-        assert!((Step::new(config).advance(1e-9, Rate::from_mbps(1.0)).0 - 0.05).abs() < 1e-9);
+        assert!((Step::new(config).advance(1e-9, Rate::from_mbps(1.0)).0 - 0.2).abs() < 1e-9);
     }
 }

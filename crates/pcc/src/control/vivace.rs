@@ -2,7 +2,7 @@
 
 use super::probes::{Pair, Probes};
 use super::starting::{StartConfig, StartStep, Starting};
-use super::step::{Step, StepConfig};
+use super::step::{LeastStep, Step, StepConfig};
 use super::{Cut, PathState, Phase, RateBounds, RateControl};
 use crate::monitor::{Measurement, Plan, Role};
 use crate::units::Rate;
@@ -16,8 +16,8 @@ pub struct VivaceConfig {
     pub start: StartConfig,
     /// epsilon: probes are sent at `rate * (1 ± epsilon)`.
     pub probe_step: f64,
-    /// The smallest probe step as a rate, itself at most twice `probe_step`.
-    pub min_probe_step: Rate,
+    /// The smallest probe step.
+    pub min_probe_step: LeastStep,
     /// How many pairs of probes make a decision.
     pub pairs: Pairs,
     /// From gradient to change of rate.
@@ -73,6 +73,9 @@ pub struct LossSignificance {
     pub z: f64,
     /// The gate: the mean round-trip time must be within this fraction above the smallest one seen.
     pub standing_queue: f64,
+    /// The common loss up to which it holds. A flow that joined behind a full queue has never seen the path
+    /// without it, so that the gate is open to it, but the loss it meets is high.
+    pub max_loss: f64,
 }
 
 /// When a decision is tried again before it is believed.
@@ -149,8 +152,7 @@ impl Vivace {
 
     /// The probe step as a fraction of the rate.
     fn probe_step(&self) -> f64 {
-        let smallest = self.config.min_probe_step / self.rate;
-        smallest.min(2.0 * self.config.probe_step).max(self.config.probe_step)
+        self.config.min_probe_step.fraction(self.rate).max(self.config.probe_step)
     }
 
     fn filter(&self, mut result: Measurement) -> Measurement {
@@ -271,7 +273,7 @@ impl RateControl for Vivace {
             IntervalRtt::Min => path.min_rtt,
         };
         Plan {
-            rate: self.config.bounds.clamp(self.rate * factor),
+            rate: (self.rate * factor).min(self.config.bounds.max),
             role,
             length: length.max(Duration::from_nanos(1)),
             min_packets: self.config.min_packets,
@@ -356,7 +358,8 @@ impl LossSignificance {
         let (n, m) = (faster.packets_sent as f64, slower.packets_sent as f64);
         let common = (faster.loss * n + slower.loss * m) / (n + m);
         let error = (common * (1.0 - common) * (1.0 / n + 1.0 / m)).sqrt();
-        if !queue_stands(faster) && !queue_stands(slower) && faster.loss - slower.loss <= self.z * error {
+        let by_chance = faster.loss - slower.loss <= self.z * error;
+        if by_chance && common <= self.max_loss && !queue_stands(faster) && !queue_stands(slower) {
             (faster.loss, slower.loss) = (common, common);
         }
     }

@@ -38,5 +38,5 @@ pub trait Utility: Debug + Send + Sync {
 /// The sigmoid 1 / (1 + e^(steepness * y)), which falls from 1 to 0 around y = 0 (Allegro 2015, section 2.2).
 pub fn sigmoid(steepness: f64, y: f64) -> f64 {
     // Beyond 700 the exponential leaves the range of f64 (SPEC 1.2).
-    1.0 / (1.0 + (steepness * y).clamp(-700.0, 700.0).exp())
+    1.0 / (1.0 + libm::exp((steepness * y).clamp(-700.0, 700.0)))
 }

@@ -44,6 +44,8 @@ impl Utility for Vivace {
             Some(small) if interval.loss <= small.up_to => small.weight,
             _ => self.loss,
         };
-        rate.powf(self.exponent) - self.latency * rate * interval.rtt_gradient - loss_weight * rate * interval.loss
+        libm::pow(rate, self.exponent)
+            - self.latency * rate * interval.rtt_gradient
+            - loss_weight * rate * interval.loss
     }
 }

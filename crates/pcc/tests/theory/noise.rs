@@ -4,7 +4,7 @@
 use super::{assert_close, measured};
 use pcc::control::allegro::{Allegro, AllegroConfig};
 use pcc::control::vivace::{Pairs, Vivace, VivaceConfig};
-use pcc::control::{PathState, StartConfig};
+use pcc::control::{PathState, StartConfig, StartExit};
 use pcc::profiles::{self, ControlConfig};
 use pcc::{Cut, Measurement, RateControl, Role, Time, Utility, utility};
 use pcc::{Plan, Rate};
@@ -68,7 +68,13 @@ fn raises(mut control: impl RateControl, utility: &dyn Utility, packets: [u64; 2
 }
 
 fn start(mbps: f64) -> StartConfig {
-    StartConfig { rate: Rate::from_mbps(2.0 * mbps), packets_per_rtt: 0, ignored_losses: 0, ignored_gradient: 0.0 }
+    StartConfig {
+        rate: Rate::from_mbps(2.0 * mbps),
+        packets_per_rtt: 0,
+        ignored_losses: 0,
+        ignored_gradient: 0.0,
+        exit: StartExit::LastGood,
+    }
 }
 
 /// T-15: the probability that one pair of Allegro's points up under random loss, at 100 Mbit/s with 487 packets
