@@ -4,6 +4,7 @@ use super::experiment::goodput_series;
 use super::report::Report;
 use anyhow::anyhow;
 use pcc_quic::Algorithm;
+use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -11,6 +12,12 @@ const SIZE: (u32, u32) = (1000, 560);
 const INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
 const GREY: RGBColor = RGBColor(0x6b, 0x6b, 0x6b);
 const FAINT: RGBColor = RGBColor(0xe6, 0xe6, 0xe6);
+
+/// Dash and gap of the line at the rate of the bottleneck, in pixels.
+const CAPACITY: (u32, u32) = (10, 4);
+
+/// Dash and gap of the line at the limit for goodput, in pixels.
+const LIMIT: (u32, u32) = (3, 4);
 
 /// From the palette of Okabe and Ito, which people with any colour vision can tell apart.
 const fn colour(algorithm: Algorithm) -> RGBColor {
@@ -75,12 +82,13 @@ fn draw(report: &Report<'_>, backend: SVGBackend<'_>) -> Result<(), Box<dyn std:
         .draw()?;
 
     let limit = path.goodput_limit().mbps();
-    for (level, dash) in [(path.rate.mbps(), 10), (limit, 3)] {
-        chart.draw_series(DashedLineSeries::new([(0.0, level), (seconds, level)], dash, 4, GREY.stroke_width(1)))?;
+    for (level, (dash, gap)) in [(path.rate.mbps(), CAPACITY), (limit, LIMIT)] {
+        chart.draw_series(DashedLineSeries::new([(0.0, level), (seconds, level)], dash, gap, GREY.stroke_width(1)))?;
     }
-    // The first is drawn last, on top.
+    // What happens within a round trip is bursts, and hides what the controller does. The first is drawn last, on top.
+    let step = report.step().max(path.rtt);
     for run in report.medians().into_iter().rev() {
-        let line = goodput_series(&run.samples, report.step());
+        let line = goodput_series(&run.samples, step);
         chart.draw_series(LineSeries::new(line, colour(run.algorithm).stroke_width(2)))?;
     }
     root.present()?;
@@ -100,9 +108,14 @@ fn legend<D: DrawingBackend>(
         root.draw_text(run.algorithm.name(), &text(15, INK), (x + 30, 79))?;
         root.draw_text(&format!("mean {}", run.goodput), &text(13, GREY), (x + 30, 97))?;
     }
-    let right = Pos::new(HPos::Right, VPos::Top);
+    let right = Pos::new(HPos::Right, VPos::Center);
     let x = SIZE.0 as i32 - 40;
     let path = report.path;
-    root.draw_text(&format!("- - -  capacity {}", path.rate), &text(13, GREY).pos(right), (x, 30))?;
-    root.draw_text(&format!(". . .  limit for data {}", path.goodput_limit()), &text(13, GREY).pos(right), (x, 52))
+    for (y, what, rate, (dash, gap)) in
+        [(34, "capacity", path.rate, CAPACITY), (56, "limit for data", path.goodput_limit(), LIMIT)]
+    {
+        root.draw(&DashedPathElement::new([(x - 36, y), (x, y)], dash, gap, GREY.stroke_width(1)))?;
+        root.draw_text(&format!("{what} {rate}"), &text(14, GREY).pos(right), (x - 44, y))?;
+    }
+    Ok(())
 }

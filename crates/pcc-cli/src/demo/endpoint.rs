@@ -5,7 +5,7 @@ use super::tls::{Identity, SERVER_NAME};
 use anyhow::Context;
 use bytes::Bytes;
 use noq::{Connection, Endpoint, EndpointConfig, PathId, ServerConfig, TransportConfig, VarInt};
-use pcc_quic::{Algorithm, PreciseRuntime, Transport};
+use pcc_quic::{Algorithm, PreciseRuntime, Transport, windows};
 use rustix::net::sockopt;
 use rustix::time::{ClockId, clock_gettime};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -19,9 +19,6 @@ use tokio::time::MissedTickBehavior;
 /// Data goes out in blocks, each on a stream of its own and read as it comes. One endless stream would end in noq's "too many gaps
 /// in stream buffer" on a path with losses and a large window, and in-order reading would turn one loss into a second of silence.
 const BLOCK: usize = 512 * 1024;
-
-/// The most blocks that are under way at once; more than fill any path within reason.
-const BLOCKS: u32 = 4096;
 
 /// How often the sender says how it is doing.
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);
@@ -42,16 +39,11 @@ pub struct Sample {
 }
 
 /// noq's configuration of either end.
-fn transport(algorithm: Algorithm, seed: u64, path: &Path) -> TransportConfig {
+fn transport(algorithm: Algorithm, seed: u64) -> TransportConfig {
     let mut config = Transport { algorithm, max_rate: None, seed }.config();
     // Full packets from the first on. Probing for a larger MTU would show as losses that the path did not make, and overload
     // of a small queue looks like an MTU black hole to noq, which then goes down to 1200 bytes for a minute.
     config.initial_mtu(MTU).min_mtu(MTU).mtu_discovery_config(None);
-    // No controller is to be limited by flow control: the demo compares controllers.
-    let window = path.capacity().saturating_mul(4).clamp(16 << 20, 4 << 30);
-    let window_varint = VarInt::from_u64(window).unwrap_or(VarInt::MAX);
-    config.receive_window(window_varint).stream_receive_window(VarInt::from_u32(BLOCK as u32)).send_window(window);
-    config.max_concurrent_uni_streams(VarInt::from_u32(BLOCKS));
     config
 }
 
@@ -62,6 +54,11 @@ fn endpoint(server: Option<ServerConfig>) -> anyhow::Result<Endpoint> {
     let _ = sockopt::set_socket_recv_buffer_size_force(&socket, 8 << 20)
         .or_else(|_| sockopt::set_socket_recv_buffer_size(&socket, 8 << 20));
     Ok(Endpoint::new(EndpointConfig::default(), server, socket, Arc::new(PreciseRuntime))?)
+}
+
+/// The most that flow control ever lets a path hold. No controller is to be limited by it: the demo compares controllers.
+fn window_cap(path: &Path) -> u64 {
+    windows::CAP.max(path.capacity().saturating_mul(4))
 }
 
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
@@ -85,7 +82,7 @@ pub struct Receiver {
 impl Receiver {
     /// Waits for one sender, on a new thread.
     pub fn start(identity: &Identity, algorithm: Algorithm, seed: u64, path: &Path) -> anyhow::Result<Receiver> {
-        let config = identity.server(transport(algorithm, seed, path))?;
+        let config = identity.server(transport(algorithm, seed))?;
         let runtime = runtime()?;
         let endpoint = {
             let _inside = runtime.enter();
@@ -94,11 +91,12 @@ impl Receiver {
         let addr = endpoint.local_addr()?;
         let received = Arc::new(AtomicU64::new(0));
         let count = received.clone();
+        let cap = window_cap(path);
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::Builder::new().name("receiver".to_owned()).spawn(move || {
             runtime.block_on(async {
                 tokio::select! {
-                    () = receive(&endpoint, &count) => {}
+                    () = receive(&endpoint, &count, cap) => {}
                     _ = stopped => {}
                 }
             });
@@ -125,9 +123,10 @@ impl Drop for Receiver {
 }
 
 /// Reads all streams of one connection at once, until the sender closes it: an error here shows at the sender.
-async fn receive(endpoint: &Endpoint, received: &Arc<AtomicU64>) {
+async fn receive(endpoint: &Endpoint, received: &Arc<AtomicU64>, window_cap: u64) {
     let Some(incoming) = endpoint.accept().await else { return };
     let Ok(connection) = incoming.await else { return };
+    tokio::spawn(windows::follow_path(&connection, window_cap));
     while let Ok(stream) = connection.accept_uni().await {
         let received = received.clone();
         tokio::spawn(async move {
@@ -145,7 +144,7 @@ pub struct Sending<'a> {
     pub algorithm: Algorithm,
     /// The seed of the controller's random choices.
     pub seed: u64,
-    /// The path, of which only the windows are made.
+    /// The path, which says how large the windows can get.
     pub path: &'a Path,
     /// Where to send: to the relay.
     pub to: SocketAddr,
@@ -161,8 +160,9 @@ pub fn send(
     what: Sending<'_>,
     samples: mpsc::UnboundedSender<Sample>,
 ) -> anyhow::Result<JoinHandle<anyhow::Result<Duration>>> {
-    let config = identity.client(transport(what.algorithm, what.seed, what.path))?;
+    let config = identity.client(transport(what.algorithm, what.seed))?;
     let Sending { to, duration, received, .. } = what;
+    let cap = window_cap(what.path);
     let runtime = runtime()?;
     let run = move || {
         runtime.block_on(async {
@@ -170,7 +170,11 @@ pub fn send(
             let began = Instant::now();
             let connecting = endpoint.connect_with(config, to, SERVER_NAME)?;
             tokio::select! {
-                sent = async { pump(connecting.await.context("no connection")?, began, &received, &samples).await } => sent?,
+                sent = async {
+                    let connection = connecting.await.context("no connection")?;
+                    tokio::spawn(windows::follow_path(&connection, cap));
+                    pump(connection, began, &received, &samples).await
+                } => sent?,
                 () = tokio::time::sleep(duration) => {}
                 () = samples.closed() => {}
             }

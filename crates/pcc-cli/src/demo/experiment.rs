@@ -94,15 +94,16 @@ impl Experiment<'_> {
     }
 }
 
-/// Why a run says more about this machine than about the controller, if it does.
-pub fn doubt(relay: &RelayReport) -> Option<String> {
-    // A packet that the relay takes in a millisecond late may find a small queue full that was not.
-    if relay.lateness.p99 > Duration::from_millis(1) {
+/// Why a run says more about this machine than about the controller, if it does. `rtt` is the round trip time of the path.
+pub fn doubt(relay: &RelayReport, rtt: Duration) -> Option<String> {
+    // Lateness acts as jitter: it matters by how large it is beside the delays of the path.
+    let tolerable = (rtt / 50).clamp(Duration::from_micros(500), Duration::from_millis(10));
+    if relay.lateness.p99 > tolerable {
         let late = relay.lateness.p99.as_secs_f64() * 1e3;
-        return Some(format!("the emulated path was late (1 % of the packets by more than {late:.1} ms)"));
+        return Some(format!("1 % of the packets left the emulated path more than {late:.1} ms late"));
     }
     let unasked = relay.missed + relay.unsent;
-    (unasked > 0).then(|| format!("this machine lost {unasked} packets on top of those the path lost"))
+    (unasked > 0).then(|| format!("this machine lost {unasked} packets on top of those that the path lost"))
 }
 
 /// `part / whole`, and zero of nothing.
@@ -119,15 +120,14 @@ fn mean_and_p95(mut all: Vec<Duration>) -> (Duration, Duration) {
     (mean, p95.unwrap_or_default())
 }
 
-/// Goodput over time in steps of `step`: at the middle of each step in seconds, in Mbit/s.
+/// Goodput over time in steps of `step`: at the middle of each step in seconds, in Mbit/s. The last step ends with the samples.
 pub fn goodput_series(samples: &[Sample], step: Duration) -> Vec<(f64, f64)> {
     let end = samples.last().map_or(0.0, |s| s.at.as_secs_f64());
     let step = step.as_secs_f64();
-    let steps = (end / step).round() as usize;
     let mut next = 0;
     // Samples don't come at the very ends of steps: between two of them, data counts as having come evenly.
     let mut received_at = |at: f64| {
-        while samples.get(next + 1).is_some_and(|s| s.at.as_secs_f64() < at) {
+        while samples.get(next + 2).is_some() && samples[next + 1].at.as_secs_f64() < at {
             next += 1;
         }
         let (Some(a), Some(b)) = (samples.get(next), samples.get(next + 1)) else { return 0.0 };
@@ -135,13 +135,15 @@ pub fn goodput_series(samples: &[Sample], step: Duration) -> Vec<(f64, f64)> {
         let part = if to > from { ((at - from) / (to - from)).clamp(0.0, 1.0) } else { 1.0 };
         a.received as f64 + (b.received as f64 - a.received as f64) * part
     };
-    let mut before = 0.0;
-    (0..steps)
+    let (mut from, mut before) = (0.0, 0.0);
+    // A last step of less than half the length would say more about chance than about goodput.
+    (1..=(end / step).round() as usize)
         .map(|i| {
-            let received = received_at((i + 1) as f64 * step);
-            let mbps = (received - before) * 8e-6 / step;
-            before = received;
-            ((i as f64 + 0.5) * step, mbps)
+            let to = (i as f64 * step).min(end);
+            let received = received_at(to);
+            let point = ((from + to) / 2.0, (received - before) * 8e-6 / (to - from));
+            (from, before) = (to, received);
+            point
         })
         .collect()
 }
@@ -165,11 +167,11 @@ mod tests {
 
     #[test]
     fn series_shares_data_out_between_steps() {
-        // 8 Mbit/s from 500 ms on, with samples beside the steps; the last step has 10 ms less, of which nothing is known.
+        // 8 Mbit/s from 500 ms on, with samples beside the ends of steps.
         let samples =
             [sample(0, 0), sample(500, 0), sample(900, 400_000), sample(1300, 800_000), sample(1990, 1_490_000)];
         let series = goodput_series(&samples, Duration::from_millis(500));
-        let expected = [(0.25, 0.0), (0.75, 8.0), (1.25, 8.0), (1.75, 7.84)];
+        let expected = [(0.25, 0.0), (0.75, 8.0), (1.25, 8.0), (1.745, 8.0)];
         assert_eq!(series.len(), expected.len());
         for ((at, mbps), (expected_at, expected_mbps)) in series.into_iter().zip(expected) {
             assert!((at - expected_at).abs() < 1e-9 && (mbps - expected_mbps).abs() < 1e-6, "{mbps} at {at}");
@@ -196,10 +198,13 @@ mod tests {
             unsent: 0,
             cpu: Duration::ZERO,
         };
-        assert_eq!(doubt(&report), None);
+        let (short, long) = (Duration::from_millis(30), Duration::from_millis(800));
+        assert_eq!(doubt(&report, short), None);
         report.missed = 3;
-        assert!(doubt(&report).is_some_and(|why| why.contains("lost 3 packets")));
+        assert!(doubt(&report, long).is_some_and(|why| why.contains("lost 3 packets")));
+        report.missed = 0;
         report.lateness.p99 = Duration::from_micros(2500);
-        assert!(doubt(&report).is_some_and(|why| why.contains("2.5 ms")));
+        assert!(doubt(&report, short).is_some_and(|why| why.contains("2.5 ms")));
+        assert_eq!(doubt(&report, long), None);
     }
 }

@@ -28,7 +28,7 @@ impl Progress {
     pub fn start(label: String, duration: Duration) -> Progress {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(duration.as_millis() as u64).with_prefix(label.clone());
-            // The template is a constant that the tests check; the default style would do as well.
+            // A test checks the template.
             if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
                 bar.set_style(style.progress_chars("━╸ "));
             }

@@ -78,12 +78,25 @@ impl<'a> Report<'a> {
         if let Some(line) = self.comparison() {
             let _ = writeln!(text, "\n{line}");
         }
+        text.push_str(&self.doubts());
+        text
+    }
+
+    /// Which runs are not to be trusted, and why; nothing if all are.
+    fn doubts(&self) -> String {
+        let mut text = String::new();
         for run in self.outcomes {
-            if let Some(why) = doubt(&run.relay) {
-                let _ = writeln!(text, "\nDon't trust the run of {} with seed {}: {why}.", run.algorithm, run.seed);
+            if let Some(why) = doubt(&run.relay, self.path.rtt) {
+                let _ = writeln!(text, "  {}, seed {}: {why}", run.algorithm, run.seed);
             }
         }
-        text
+        if text.is_empty() {
+            text
+        } else {
+            format!(
+                "\nThis machine was too busy to trust these runs (close other programs, or choose a lower --rate):\n{text}"
+            )
+        }
     }
 
     /// How the first controller compares with the others.
@@ -144,7 +157,7 @@ impl<'a> Report<'a> {
             "unsent": run.relay.unsent,
             "cpu_s": run.relay.cpu.as_secs_f64(),
         });
-        value["doubt"] = doubt(&run.relay).into();
+        value["doubt"] = doubt(&run.relay, self.path.rtt).into();
         let series = goodput_series(&run.samples, self.step());
         value["goodput_over_time"] = series.into_iter().map(|(at, mbps)| json!({ "at_s": at, "mbps": mbps })).collect();
         value
