@@ -38,6 +38,9 @@ fn main() -> io::Result<()> {
             report.lateness.max.as_micros(),
             report.cpu.as_secs_f64() / 4.4 * 100.0,
         );
+        if report.forward.dropped == 0 {
+            println!("              the sender could not fill the bottleneck: the rate measured is the sender's");
+        }
         if report.missed + report.unsent > 0 {
             println!("              {} datagrams not read in time, {} not sent", report.missed, report.unsent);
         }

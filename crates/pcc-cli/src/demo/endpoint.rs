@@ -5,6 +5,8 @@ use super::tls::{Identity, SERVER_NAME};
 use anyhow::Context;
 use bytes::Bytes;
 use noq::{Connection, Endpoint, EndpointConfig, PathId, ServerConfig, TransportConfig, VarInt};
+use pcc_lab::relay::{Lateness, LatenessHistogram};
+use pcc_quic::precise::Timer;
 use pcc_quic::{Algorithm, PreciseRuntime, Transport, windows};
 use rustix::net::sockopt;
 use rustix::time::{ClockId, clock_gettime};
@@ -22,6 +24,9 @@ const BLOCK: usize = 512 * 1024;
 
 /// How often the sender says how it is doing.
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);
+
+/// How often the sender looks how late it wakes up.
+const LATENESS_EVERY: Duration = Duration::from_millis(10);
 
 /// A moment of a transfer. Counts are since its start.
 #[derive(Clone, Copy, Debug, Default)]
@@ -154,12 +159,21 @@ pub struct Sending<'a> {
     pub received: Arc<AtomicU64>,
 }
 
-/// Sends for as long as asked, or until nobody listens to its samples any more; on a new thread, which returns its processor time.
+/// How the sender's thread fared.
+#[derive(Clone, Copy, Debug)]
+pub struct SenderReport {
+    /// Processor time that it took.
+    pub cpu: Duration,
+    /// How late it woke up.
+    pub lateness: Lateness,
+}
+
+/// Sends for as long as asked, or until nobody listens to its samples any more; on a new thread.
 pub fn send(
     identity: &Identity,
     what: Sending<'_>,
     samples: mpsc::UnboundedSender<Sample>,
-) -> anyhow::Result<JoinHandle<anyhow::Result<Duration>>> {
+) -> anyhow::Result<JoinHandle<anyhow::Result<SenderReport>>> {
     let config = identity.client(transport(what.algorithm, what.seed))?;
     let Sending { to, duration, received, .. } = what;
     let cap = window_cap(what.path);
@@ -167,6 +181,7 @@ pub fn send(
     let run = move || {
         runtime.block_on(async {
             let endpoint = endpoint(None)?;
+            let mut lateness = LatenessHistogram::new();
             let began = Instant::now();
             let connecting = endpoint.connect_with(config, to, SERVER_NAME)?;
             tokio::select! {
@@ -175,14 +190,25 @@ pub fn send(
                     tokio::spawn(windows::follow_path(&connection, cap));
                     pump(connection, began, &received, &samples).await
                 } => sent?,
+                failed = watch_lateness(&mut lateness) => failed?,
                 () = tokio::time::sleep(duration) => {}
                 () = samples.closed() => {}
             }
             endpoint.close(VarInt::from_u32(0), b"");
-            Ok(thread_cpu())
+            Ok(SenderReport { cpu: thread_cpu(), lateness: lateness.summary() })
         })
     };
     Ok(std::thread::Builder::new().name("sender".to_owned()).spawn(run)?)
+}
+
+/// Wakes up now and then, for ever, to see how late. What comes late here does so in the pacing of packets too.
+async fn watch_lateness(lateness: &mut LatenessHistogram) -> std::io::Result<()> {
+    let mut timer = Timer::new()?;
+    loop {
+        let due = Instant::now() + LATENESS_EVERY;
+        timer.sleep_until(due).await;
+        lateness.record(due.elapsed());
+    }
 }
 
 /// Sends block after block, for ever.

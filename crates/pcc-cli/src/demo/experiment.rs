@@ -1,6 +1,6 @@
 //! One controller on the path: what it does, and what that comes to.
 
-use super::endpoint::{Receiver, Sample, Sending, send};
+use super::endpoint::{Receiver, Sample, SenderReport, Sending, send};
 use super::path::Path;
 use super::tls::Identity;
 use anyhow::{Context, anyhow};
@@ -40,8 +40,8 @@ pub struct Outcome {
     pub rtt_mean: Duration,
     /// 95 % of the sampled round trip times are at most this long.
     pub rtt_p95: Duration,
-    /// Processor time of the sender.
-    pub sender_cpu: Duration,
+    /// How the sender's thread fared.
+    pub sender: SenderReport,
     /// Processor time of the receiver.
     pub receiver_cpu: Duration,
     /// What the relay did.
@@ -72,7 +72,7 @@ impl Experiment<'_> {
             samples.push(sample);
         }
         // Nobody holds the other end of the channel: the thread is ending.
-        let sender_cpu = sender.join().map_err(|_| anyhow!("the sender panicked"))??;
+        let sender = sender.join().map_err(|_| anyhow!("the sender panicked"))??;
         let relay = relay.stop()?;
         let receiver_cpu = receiver.stop();
         let end = samples.last().copied().unwrap_or_default();
@@ -86,7 +86,7 @@ impl Experiment<'_> {
             lost: ratio(relay.forward.lost + relay.forward.dropped, relay.forward.enqueued),
             rtt_mean,
             rtt_p95,
-            sender_cpu,
+            sender,
             receiver_cpu,
             relay,
             samples,
@@ -94,13 +94,22 @@ impl Experiment<'_> {
     }
 }
 
+/// noq's pacing makes up for a sender that wakes up this late, and no later (`connection/pacing.rs`: a burst of 2 ms).
+const PACING_TOLERATES: Duration = Duration::from_millis(2);
+
 /// Why a run says more about this machine than about the controller, if it does. `rtt` is the round trip time of the path.
-pub fn doubt(relay: &RelayReport, rtt: Duration) -> Option<String> {
+pub fn doubt(sender: &SenderReport, relay: &RelayReport, rtt: Duration) -> Option<String> {
     // Lateness acts as jitter: it matters by how large it is beside the delays of the path.
     let tolerable = (rtt / 50).clamp(Duration::from_micros(500), Duration::from_millis(10));
     if relay.lateness.p99 > tolerable {
         let late = relay.lateness.p99.as_secs_f64() * 1e3;
         return Some(format!("1 % of the packets left the emulated path more than {late:.1} ms late"));
+    }
+    if sender.lateness.p99 > PACING_TOLERATES {
+        let late = sender.lateness.p99.as_secs_f64() * 1e3;
+        return Some(format!(
+            "the sender woke up more than {late:.1} ms late 1 % of the time, too late to keep its rate"
+        ));
     }
     let unasked = relay.missed + relay.unsent;
     (unasked > 0).then(|| format!("this machine lost {unasked} packets on top of those that the path lost"))
@@ -156,6 +165,39 @@ pub fn median_run<'a>(runs: impl Iterator<Item = &'a Outcome>) -> Option<&'a Out
 }
 
 #[cfg(test)]
+impl Outcome {
+    /// A run at a constant rate.
+    pub fn example(algorithm: Algorithm, mbps: f64) -> Outcome {
+        let lateness = pcc_lab::relay::Lateness::default();
+        let samples = (0..=100u32).map(|i| {
+            let at = Duration::from_millis(100) * i;
+            let rtt = Duration::from_millis(800);
+            Sample { at, received: Rate::from_mbps(mbps).bytes_in(at), rtt, ..Sample::default() }
+        });
+        Outcome {
+            algorithm,
+            seed: 1,
+            goodput: Rate::from_mbps(mbps),
+            share: mbps / 40.0,
+            lost: 0.0074,
+            rtt_mean: Duration::from_millis(800),
+            rtt_p95: Duration::from_millis(900),
+            sender: SenderReport { cpu: Duration::from_secs(1), lateness },
+            receiver_cpu: Duration::from_secs(1),
+            relay: RelayReport {
+                forward: Default::default(),
+                reverse: Default::default(),
+                lateness,
+                missed: 0,
+                unsent: 0,
+                cpu: Duration::from_secs(1),
+            },
+            samples: samples.collect(),
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use pcc_lab::link::Counters;
@@ -190,21 +232,38 @@ mod tests {
 
     #[test]
     fn a_late_or_lossy_relay_casts_doubt() {
-        let mut report = RelayReport {
+        let punctual = Lateness { p50: Duration::ZERO, p99: Duration::from_micros(80), max: Duration::from_secs(1) };
+        let late = Lateness { p99: Duration::from_micros(2500), ..punctual };
+        let mut sender = SenderReport { cpu: Duration::ZERO, lateness: punctual };
+        let mut relay = RelayReport {
             forward: Counters::default(),
             reverse: Counters::default(),
-            lateness: Lateness { p50: Duration::ZERO, p99: Duration::from_micros(80), max: Duration::from_secs(1) },
+            lateness: punctual,
             missed: 0,
             unsent: 0,
             cpu: Duration::ZERO,
         };
         let (short, long) = (Duration::from_millis(30), Duration::from_millis(800));
-        assert_eq!(doubt(&report, short), None);
-        report.missed = 3;
-        assert!(doubt(&report, long).is_some_and(|why| why.contains("lost 3 packets")));
-        report.missed = 0;
-        report.lateness.p99 = Duration::from_micros(2500);
-        assert!(doubt(&report, short).is_some_and(|why| why.contains("2.5 ms")));
-        assert_eq!(doubt(&report, long), None);
+        assert_eq!(doubt(&sender, &relay, short), None);
+        relay.missed = 3;
+        assert!(doubt(&sender, &relay, long).is_some_and(|why| why.contains("lost 3 packets")));
+        relay = RelayReport { missed: 0, lateness: late, ..relay };
+        assert!(doubt(&sender, &relay, short).is_some_and(|why| why.contains("2.5 ms late")));
+        assert_eq!(doubt(&sender, &relay, long), None);
+        sender.lateness = late;
+        assert!(
+            doubt(&sender, &relay, long).is_some_and(|why| why.contains("the sender woke up more than 2.5 ms late"))
+        );
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_is_the_lower() {
+        let median = |mbps: &[f64]| {
+            let runs: Vec<Outcome> = mbps.iter().map(|mbps| Outcome::example(Algorithm::Cubic, *mbps)).collect();
+            median_run(runs.iter()).map(|run| run.goodput.mbps().round())
+        };
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[3.0, 1.0, 2.0, 4.0]), Some(2.0));
     }
 }

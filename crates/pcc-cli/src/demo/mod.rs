@@ -7,6 +7,8 @@ mod path;
 mod progress;
 mod quantity;
 mod report;
+#[cfg(test)]
+mod tests;
 mod tls;
 
 use experiment::Experiment;
@@ -15,6 +17,7 @@ use pcc::Rate;
 use pcc_quic::Algorithm;
 use progress::Progress;
 use report::Report;
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -152,17 +155,22 @@ fn demonstrate(args: &Args, path: &Path, chart: &std::path::Path) -> anyhow::Res
         return Ok(ExitCode::from(INTERRUPTED));
     };
     let report = Report { path, controllers: &args.controllers, duration: args.duration, seed, outcomes: &outcomes };
-    if args.json {
-        println!("{:#}", report.json(chart));
-    } else {
-        print!("{}", report.table());
-    }
+    let results = if args.json { format!("{:#}\n", report.json(chart)) } else { report.table() };
+    show(&results)?;
     std::fs::write(chart, chart::svg(&report)?)
         .map_err(|error| anyhow::anyhow!("can't write the chart to {}: {error}", chart.display()))?;
     if !args.json {
-        println!("\nThe chart is in {}", chart.display());
+        show(&format!("\nThe chart is in {}\n", chart.display()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints results; `println!` would panic when nobody reads them.
+fn show(results: &str) -> std::io::Result<()> {
+    match std::io::stdout().write_all(results.as_bytes()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        done => done,
+    }
 }
 
 /// One controller after the other, and that as often as asked: what disturbs this machine meanwhile disturbs them alike.

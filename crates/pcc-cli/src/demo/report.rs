@@ -2,6 +2,7 @@
 
 use super::experiment::{Outcome, doubt, goodput_series, median_run};
 use super::path::{MTU, Path, packet_bytes, payload_bytes, payload_share};
+use pcc_lab::relay::Lateness;
 use pcc_quic::Algorithm;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -68,7 +69,7 @@ impl<'a> Report<'a> {
                 format!("{:.2} %", run.lost * 100.0),
                 ms(run.rtt_mean),
                 ms(run.rtt_p95),
-                percent(run.sender_cpu.as_secs_f64() / self.duration.as_secs_f64()),
+                percent(run.sender.cpu.as_secs_f64() / self.duration.as_secs_f64()),
             );
         }
         let runs = self.outcomes.len() / self.controllers.len().max(1);
@@ -86,7 +87,7 @@ impl<'a> Report<'a> {
     fn doubts(&self) -> String {
         let mut text = String::new();
         for run in self.outcomes {
-            if let Some(why) = doubt(&run.relay, self.path.rtt) {
+            if let Some(why) = doubt(&run.sender, &run.relay, self.path.rtt) {
                 let _ = writeln!(text, "  {}, seed {}: {why}", run.algorithm, run.seed);
             }
         }
@@ -136,32 +137,35 @@ impl<'a> Report<'a> {
 
     fn run(&self, run: &Outcome) -> Value {
         let last = run.samples.last().copied().unwrap_or_default();
-        let lateness = run.relay.lateness;
         let forward = run.relay.forward;
         let mut value = summary(run);
-        value["sender_cpu_s"] = run.sender_cpu.as_secs_f64().into();
-        value["receiver_cpu_s"] = run.receiver_cpu.as_secs_f64().into();
         value["received_bytes"] = last.received.into();
         value["elapsed_s"] = last.at.as_secs_f64().into();
-        value["sender"] = json!({ "packets_sent": last.sent, "packets_taken_for_lost": last.lost });
+        value["sender"] = json!({
+            "packets": last.sent,
+            "packets_taken_for_lost": last.lost,
+            "lateness_s": lateness(run.sender.lateness),
+            "cpu_s": run.sender.cpu.as_secs_f64(),
+        });
+        value["receiver"] = json!({ "cpu_s": run.receiver_cpu.as_secs_f64() });
         value["relay"] = json!({
             "packets": forward.enqueued,
             "lost_at_random": forward.lost,
             "dropped_by_queue": forward.dropped,
-            "lateness_s": {
-                "p50": lateness.p50.as_secs_f64(),
-                "p99": lateness.p99.as_secs_f64(),
-                "max": lateness.max.as_secs_f64(),
-            },
+            "lateness_s": lateness(run.relay.lateness),
             "missed": run.relay.missed,
             "unsent": run.relay.unsent,
             "cpu_s": run.relay.cpu.as_secs_f64(),
         });
-        value["doubt"] = doubt(&run.relay, self.path.rtt).into();
+        value["doubt"] = doubt(&run.sender, &run.relay, self.path.rtt).into();
         let series = goodput_series(&run.samples, self.step());
         value["goodput_over_time"] = series.into_iter().map(|(at, mbps)| json!({ "at_s": at, "mbps": mbps })).collect();
         value
     }
+}
+
+fn lateness(of: Lateness) -> Value {
+    json!({ "p50": of.p50.as_secs_f64(), "p99": of.p99.as_secs_f64(), "max": of.max.as_secs_f64() })
 }
 
 fn summary(run: &Outcome) -> Value {
@@ -174,4 +178,60 @@ fn summary(run: &Outcome) -> Value {
         "rtt_mean_s": run.rtt_mean.as_secs_f64(),
         "rtt_p95_s": run.rtt_p95.as_secs_f64(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::demo::chart;
+    use crate::demo::path::Preset;
+
+    fn with_example(check: impl Fn(Report<'_>)) {
+        let outcomes = [
+            Outcome::example(Algorithm::VivaceLatency, 33.0),
+            Outcome::example(Algorithm::Cubic, 0.5),
+            Outcome::example(Algorithm::Bbr3, 22.0),
+        ];
+        check(Report {
+            path: &Path::from(Preset::Satellite),
+            controllers: &[Algorithm::VivaceLatency, Algorithm::Cubic, Algorithm::Bbr3],
+            duration: Duration::from_secs(10),
+            seed: 1,
+            outcomes: &outcomes,
+        });
+    }
+
+    #[test]
+    fn the_table_has_a_row_for_each_controller() {
+        with_example(|report| {
+            let table = report.table();
+            let row = "vivace-latency    33.0 Mbit/s    82.5 %   0.74 %    800 ms    900 ms      10.0 %";
+            assert!(table.lines().any(|line| line == row), "{table}");
+            assert!(table.contains("vivace-latency moved 66.0 times as much as cubic and 1.5 times as much as bbr3."));
+            assert!(table.contains("39.9 Mbit/s: 42.0 Mbit/s x (1 - loss) x 1418/1480"));
+            assert!(!table.contains("trust"));
+        });
+    }
+
+    #[test]
+    fn json_has_the_path_the_medians_and_all_runs() {
+        with_example(|report| {
+            let json = report.json("chart.svg".as_ref());
+            assert_eq!(json["path"]["queue_bytes"], 1_000_000);
+            assert_eq!(json["medians"][1]["controller"], "cubic");
+            assert_eq!(json["runs"][2]["goodput_mbps"], 22.0);
+            assert_eq!(json["runs"][0]["goodput_over_time"].as_array().map(Vec::len), Some(100));
+            assert_eq!(json["runs"][0]["doubt"], Value::Null);
+        });
+    }
+
+    #[test]
+    fn the_chart_names_what_it_shows() {
+        with_example(|report| {
+            let svg = chart::svg(&report).expect("a chart");
+            for text in ["<svg", "satellite", "vivace-latency", "cubic", "bbr3", "Mbit/s", "capacity", "seconds"] {
+                assert!(svg.contains(text), "{text}");
+            }
+        });
+    }
 }

@@ -1,6 +1,6 @@
 //! The relay's thread.
 
-use super::lateness::Histogram;
+use super::lateness::LatenessHistogram;
 use super::{IP_UDP_HEADERS, RelayReport, sockets};
 use crate::link::Path;
 use pcc::Time;
@@ -33,7 +33,7 @@ pub(super) struct Worker {
     origin: Instant,
     /// Who sends, once it has.
     sender: Option<SocketAddr>,
-    lateness: Histogram,
+    lateness: LatenessHistogram,
     unsent: u64,
 }
 
@@ -46,7 +46,7 @@ impl Worker {
         stop: Arc<OwnedFd>,
     ) -> Worker {
         let origin = Instant::now();
-        let lateness = Histogram::new();
+        let lateness = LatenessHistogram::new();
         Worker { front, back, forward, reverse, stop, origin, sender: None, lateness, unsent: 0 }
     }
 
