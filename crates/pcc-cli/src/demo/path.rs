@@ -71,7 +71,9 @@ impl Path {
         PathConfig::delay_only(self.rtt - self.rtt / 2)
     }
 
-    /// The goodput that nothing on this path can be expected to exceed: rate x (1 - loss) x [`payload_share`].
+    /// The goodput of a sender at exactly the rate of the bottleneck: rate x (1 - loss) x [`payload_share`].
+    ///
+    /// Packets are lost before the queue, so that one that sends enough to make up for them gets rate x [`payload_share`] at most.
     pub fn goodput_limit(&self) -> Rate {
         self.rate * (1.0 - self.loss) * payload_share()
     }

@@ -45,7 +45,8 @@ impl<'a> Report<'a> {
         // Writing to a string does not fail.
         let _ = writeln!(
             text,
-            "\nGoodput can't be expected to exceed {}: {} x (1 - loss) x {}/{} (data in a packet of {} bytes with all headers).\n",
+            "\nThe limit is {}, the goodput of a sender at exactly the rate of the path: {} x (1 - loss) x {}/{}\n\
+             (bytes of data in a packet of {} bytes with all headers). Goodput includes connecting and starting up.\n",
             path.goodput_limit(),
             path.rate,
             payload_bytes(),
@@ -208,7 +209,7 @@ mod tests {
             let row = "vivace-latency    33.0 Mbit/s    82.5 %   0.74 %    800 ms    900 ms      10.0 %";
             assert!(table.lines().any(|line| line == row), "{table}");
             assert!(table.contains("vivace-latency moved 66.0 times as much as cubic and 1.5 times as much as bbr3."));
-            assert!(table.contains("39.9 Mbit/s: 42.0 Mbit/s x (1 - loss) x 1418/1480"));
+            assert!(table.contains("The limit is 39.9 Mbit/s"));
             assert!(!table.contains("trust"));
         });
     }
