@@ -1,12 +1,194 @@
 //! `pcc demo`: PCC, CUBIC and BBRv3 over the same emulated bad path.
 
+mod chart;
+mod endpoint;
+mod experiment;
+mod path;
+mod progress;
+mod quantity;
+mod report;
+#[cfg(test)]
+mod tests;
+mod tls;
+
+use experiment::Experiment;
+use path::{Path, Preset};
+use pcc::Rate;
+use pcc_quic::Algorithm;
+use progress::Progress;
+use report::Report;
+use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
+
+/// The exit code of a mistake on the command line, as clap's.
+const USAGE: u8 = 2;
+
+/// The exit code after Ctrl-C, as a shell's.
+const INTERRUPTED: u8 = 130;
+
+const EXAMPLES: &str = "\
+Examples:
+  pcc demo                                        a satellite link, about two minutes
+  pcc demo --path lossy --duration 10s            a line that loses 1 % of all packets
+  pcc demo --rate 100mbit --rtt 30ms --loss 1% --queue 75kB
+  pcc demo --path satellite --loss 0              a satellite link that loses nothing
+  pcc demo --controller allegro,vivace-loss --runs 3 --json > results.json";
 
 /// Moves real data through an emulated bad path with PCC, CUBIC and BBRv3.
+///
+/// Sender and receiver speak QUIC over the loopback interface, through a relay in this process that delays, queues and loses packets as
+/// the path would. It needs no privileges and no second machine. The results are a table and a chart (SVG) of goodput over time.
 #[derive(clap::Args)]
-pub struct Args {}
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The path to emulate; the options below change parts of it.
+    #[arg(long, value_enum, default_value = "satellite")]
+    path: Preset,
+    /// Rate of the bottleneck, for example 100mbit (10^6 bit/s).
+    #[arg(long, value_parser = quantity::rate)]
+    rate: Option<Rate>,
+    /// Round trip time with empty queues, for example 30ms.
+    #[arg(long, value_parser = rtt)]
+    rtt: Option<Duration>,
+    /// Random loss on the way to the receiver, for example 1% or 0.01.
+    #[arg(long, value_parser = quantity::probability)]
+    loss: Option<f64>,
+    /// Limit of the drop-tail queue before the bottleneck, for example 75kB (10^3 bytes).
+    #[arg(long, value_parser = queue)]
+    queue: Option<u64>,
+    /// How long each controller sends.
+    #[arg(long, default_value = "38s", value_parser = run_time)]
+    duration: Duration,
+    /// The controllers, one after the other: vivace-latency, vivace-loss, allegro, cubic, newreno, bbr3.
+    #[arg(
+        long = "controller",
+        value_name = "NAME[,NAME...]",
+        value_delimiter = ',',
+        default_value = "vivace-latency,cubic,bbr3"
+    )]
+    controllers: Vec<Algorithm>,
+    /// How often to do it all; the results are then those of each controller's median run.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    runs: u32,
+    /// Seed of the path's losses and of PCC's random choices; drawn and printed if not given.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Print one JSON document on standard output instead of the table.
+    #[arg(long)]
+    json: bool,
+    /// Where to write the chart [default: pcc-demo-PATH.svg in the current directory].
+    #[arg(long, value_name = "FILE.svg")]
+    out: Option<PathBuf>,
+}
+
+fn rtt(text: &str) -> Result<Duration, String> {
+    let rtt = quantity::duration(text)?;
+    if rtt > Duration::from_secs(10) { Err("a round trip can take at most 10s".to_owned()) } else { Ok(rtt) }
+}
+
+fn run_time(text: &str) -> Result<Duration, String> {
+    let time = quantity::duration(text)?;
+    let allowed = Duration::from_secs(1)..=Duration::from_secs(3600);
+    if allowed.contains(&time) { Ok(time) } else { Err("a run can take between 1s and 60min".to_owned()) }
+}
+
+fn queue(text: &str) -> Result<u64, String> {
+    let bytes = quantity::bytes(text)?;
+    let least = path::packet_bytes();
+    if bytes < least {
+        return Err(format!("a packet of {least} bytes must fit into the queue, or nothing gets through"));
+    }
+    Ok(bytes)
+}
+
+impl Args {
+    fn path(&self) -> Path {
+        let preset = Path::from(self.path);
+        let path = Path {
+            name: preset.name,
+            rate: self.rate.unwrap_or(preset.rate),
+            rtt: self.rtt.unwrap_or(preset.rtt),
+            loss: self.loss.unwrap_or(preset.loss),
+            queue: self.queue.unwrap_or(preset.queue),
+        };
+        if path == preset { preset } else { Path { name: "custom", ..path } }
+    }
+
+    fn chart(&self, path: &Path) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| PathBuf::from(format!("pcc-demo-{}.svg", path.name)))
+    }
+}
 
 /// Runs the demo.
-pub fn run(_args: Args) -> ExitCode {
-    ExitCode::SUCCESS
+pub fn run(args: Args) -> ExitCode {
+    let path = args.path();
+    let chart = args.chart(&path);
+    // Better now than after two minutes.
+    let folder = chart.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        eprintln!("error: --out: there is no directory {}", folder.display());
+        return ExitCode::from(USAGE);
+    }
+    match demonstrate(&args, &path, &chart) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn demonstrate(args: &Args, path: &Path, chart: &std::path::Path) -> anyhow::Result<ExitCode> {
+    let seed = args.seed.unwrap_or_else(|| fastrand::u32(..).into());
+    eprintln!("{} path: {path}; {} s each; seed {seed}\n", path.name, args.duration.as_secs_f64());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let outcomes = runtime.block_on(async {
+        tokio::select! {
+            outcomes = all_runs(args, path, seed) => outcomes.map(Some),
+            _ = tokio::signal::ctrl_c() => Ok(None),
+        }
+    })?;
+    let Some(outcomes) = outcomes else {
+        eprintln!("\ninterrupted");
+        return Ok(ExitCode::from(INTERRUPTED));
+    };
+    let report = Report { path, controllers: &args.controllers, duration: args.duration, seed, outcomes: &outcomes };
+    let results = if args.json { format!("{:#}\n", report.json(chart)) } else { report.table() };
+    show(&results)?;
+    std::fs::write(chart, chart::svg(&report)?)
+        .map_err(|error| anyhow::anyhow!("can't write the chart to {}: {error}", chart.display()))?;
+    if !args.json {
+        show(&format!("\nThe chart is in {}\n", chart.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints results; `println!` would panic when nobody reads them.
+fn show(results: &str) -> std::io::Result<()> {
+    match std::io::stdout().write_all(results.as_bytes()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        done => done,
+    }
+}
+
+/// One controller after the other, and that as often as asked: what disturbs this machine meanwhile disturbs them alike.
+async fn all_runs(args: &Args, path: &Path, seed: u64) -> anyhow::Result<Vec<experiment::Outcome>> {
+    let mut outcomes = Vec::new();
+    for run in 0..args.runs {
+        for &algorithm in &args.controllers {
+            let label = if args.runs > 1 { format!("{algorithm} {}", run + 1) } else { algorithm.to_string() };
+            let mut progress = Progress::start(label, args.duration);
+            let experiment =
+                Experiment { algorithm, path, duration: args.duration, seed: seed.wrapping_add(run.into()) };
+            let outcome = experiment
+                .run(|sample| progress.show(sample))
+                .await
+                .map_err(|error| error.context(format!("the run of {algorithm} failed")))?;
+            progress.finish(&outcome);
+            outcomes.push(outcome);
+        }
+    }
+    Ok(outcomes)
 }

@@ -2,33 +2,35 @@
 
 use std::time::Duration;
 
-/// Percentiles of the time between when packets were due and when they were sent on; to the microsecond, rounded up.
+/// Percentiles of the time between when something was due and when it was done; to the microsecond, rounded up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lateness {
-    /// Half of the packets were at most this late.
+    /// Half was at most this late.
     pub p50: Duration,
-    /// 99 % of the packets were at most this late.
+    /// 99 % was at most this late.
     pub p99: Duration,
-    /// The latest packet.
+    /// The latest.
     pub max: Duration,
 }
 
-/// Counts of latenesses in steps of a microsecond up to 20 ms; what is later counts as [`Histogram::max`].
+/// Counts latenesses in steps of a microsecond up to 20 ms; what is later counts as the latest.
 #[derive(Debug)]
-pub(super) struct Histogram {
+pub struct LatenessHistogram {
     steps: Vec<u64>,
     beyond: u64,
     max: Duration,
 }
 
-impl Histogram {
+impl LatenessHistogram {
     const STEPS: usize = 20_000;
 
-    pub(super) fn new() -> Histogram {
-        Histogram { steps: vec![0; Histogram::STEPS], beyond: 0, max: Duration::ZERO }
+    /// Without any yet.
+    pub fn new() -> LatenessHistogram {
+        LatenessHistogram { steps: vec![0; LatenessHistogram::STEPS], beyond: 0, max: Duration::ZERO }
     }
 
-    pub(super) fn record(&mut self, lateness: Duration) {
+    /// Adds one.
+    pub fn record(&mut self, lateness: Duration) {
         match self.steps.get_mut(lateness.as_micros() as usize) {
             Some(count) => *count += 1,
             None => self.beyond += 1,
@@ -36,7 +38,8 @@ impl Histogram {
         self.max = self.max.max(lateness);
     }
 
-    pub(super) fn summary(&self) -> Lateness {
+    /// The percentiles; zero of none.
+    pub fn summary(&self) -> Lateness {
         Lateness { p50: self.percentile(50), p99: self.percentile(99), max: self.max }
     }
 
@@ -52,13 +55,19 @@ impl Histogram {
     }
 }
 
+impl Default for LatenessHistogram {
+    fn default() -> LatenessHistogram {
+        LatenessHistogram::new()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn percentiles_are_by_rank() {
-        let mut histogram = Histogram::new();
+        let mut histogram = LatenessHistogram::new();
         assert_eq!(histogram.summary(), Lateness::default());
         (0..98).for_each(|_| histogram.record(Duration::from_nanos(4500)));
         histogram.record(Duration::from_micros(77));

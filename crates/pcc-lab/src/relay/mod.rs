@@ -14,7 +14,7 @@ mod sockets;
 mod tests;
 mod thread;
 
-pub use lateness::Lateness;
+pub use lateness::{Lateness, LatenessHistogram};
 
 use crate::link::{Counters, Path, PathConfig};
 use rustix::event::{EventfdFlags, eventfd};

@@ -1,6 +1,6 @@
 //! The relay's thread.
 
-use super::lateness::Histogram;
+use super::lateness::LatenessHistogram;
 use super::{IP_UDP_HEADERS, RelayReport, sockets};
 use crate::link::Path;
 use pcc::Time;
@@ -12,6 +12,11 @@ use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use thread_priority::{
+    RealtimeThreadSchedulePolicy, ScheduleParams, ThreadPriority, ThreadSchedulePolicy, set_thread_priority_and_policy,
+    thread_native_id,
+};
 
 /// The most datagrams read from a socket before those that are due are looked at again.
 const READS: usize = 32;
@@ -28,7 +33,7 @@ pub(super) struct Worker {
     origin: Instant,
     /// Who sends, once it has.
     sender: Option<SocketAddr>,
-    lateness: Histogram,
+    lateness: LatenessHistogram,
     unsent: u64,
 }
 
@@ -41,14 +46,13 @@ impl Worker {
         stop: Arc<OwnedFd>,
     ) -> Worker {
         let origin = Instant::now();
-        let lateness = Histogram::new();
+        let lateness = LatenessHistogram::new();
         Worker { front, back, forward, reverse, stop, origin, sender: None, lateness, unsent: 0 }
     }
 
     /// Relays until it is told to stop.
     pub(super) fn run(mut self) -> RelayReport {
-        // The default slack of 50 us would be added to every wait; where it can't be set, the lateness shows it.
-        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        be_punctual();
         let mut buffer = vec![0; DATAGRAM];
         loop {
             self.deliver();
@@ -123,6 +127,18 @@ impl Worker {
             self.reverse.enqueue(self.now(), buffer[..bytes].into(), bytes as u64 + IP_UDP_HEADERS);
         }
     }
+}
+
+/// Lets this thread run as soon as it is due, as far as it is allowed to. Where it isn't, the lateness shows it.
+fn be_punctual() {
+    // The default slack of 50 us would be added to every wait.
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    // Needs privileges. Without, a busy machine lets the thread wait for the time slice of another, up to 3 ms.
+    let _ = set_thread_priority_and_policy(
+        thread_native_id(),
+        ThreadPriority::from_posix(ScheduleParams { sched_priority: 50 }),
+        ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo),
+    );
 }
 
 /// How long to wait at once when `wait` is left.

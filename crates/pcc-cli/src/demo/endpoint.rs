@@ -1,0 +1,251 @@
+//! The two ends of a transfer, each on a thread of its own, so that the processor time of each is known.
+
+use super::path::{MTU, Path};
+use super::tls::{Identity, SERVER_NAME};
+use anyhow::Context;
+use bytes::Bytes;
+use noq::{Connection, Endpoint, EndpointConfig, PathId, ServerConfig, TransportConfig, VarInt};
+use pcc_lab::relay::{Lateness, LatenessHistogram};
+use pcc_quic::precise::Timer;
+use pcc_quic::{Algorithm, PreciseRuntime, Transport, windows};
+use rustix::net::sockopt;
+use rustix::time::{ClockId, clock_gettime};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::MissedTickBehavior;
+
+/// Data goes out in blocks, each on a stream of its own and read as it comes. One endless stream would end in noq's "too many gaps
+/// in stream buffer" on a path with losses and a large window, and in-order reading would turn one loss into a second of silence.
+const BLOCK: usize = 512 * 1024;
+
+/// How often the sender says how it is doing.
+const SAMPLE_EVERY: Duration = Duration::from_millis(100);
+
+/// How often the sender looks how late it wakes up.
+const LATENESS_EVERY: Duration = Duration::from_millis(10);
+
+/// A moment of a transfer. Counts are since its start.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sample {
+    /// Time since the sender began to connect.
+    pub at: Duration,
+    /// Bytes of data that the receiver has got.
+    pub received: u64,
+    /// The sender's smoothed round trip time.
+    pub rtt: Duration,
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets that the sender takes for lost.
+    pub lost: u64,
+}
+
+/// noq's configuration of either end.
+fn transport(algorithm: Algorithm, seed: u64) -> TransportConfig {
+    let mut config = Transport { algorithm, max_rate: None, seed }.config();
+    // Full packets from the first on. Probing for a larger MTU would show as losses that the path did not make, and overload
+    // of a small queue looks like an MTU black hole to noq, which then goes down to 1200 bytes for a minute.
+    config.initial_mtu(MTU).min_mtu(MTU).mtu_discovery_config(None);
+    config
+}
+
+fn endpoint(server: Option<ServerConfig>) -> anyhow::Result<Endpoint> {
+    let socket =
+        UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).context("can't open a UDP socket on the loopback interface")?;
+    // As large as the system allows: the path is to lose packets, not this socket.
+    let _ = sockopt::set_socket_recv_buffer_size_force(&socket, 8 << 20)
+        .or_else(|_| sockopt::set_socket_recv_buffer_size(&socket, 8 << 20));
+    Ok(Endpoint::new(EndpointConfig::default(), server, socket, Arc::new(PreciseRuntime))?)
+}
+
+/// The most that flow control ever lets a path hold. No controller is to be limited by it: the demo compares controllers.
+fn window_cap(path: &Path) -> u64 {
+    windows::CAP.max(path.capacity().saturating_mul(4))
+}
+
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
+}
+
+fn thread_cpu() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
+}
+
+/// The receiving end; it ends when dropped.
+pub struct Receiver {
+    /// Where it listens.
+    pub addr: SocketAddr,
+    /// Bytes of data received so far.
+    pub received: Arc<AtomicU64>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<Duration>>,
+}
+
+impl Receiver {
+    /// Waits for one sender, on a new thread.
+    pub fn start(identity: &Identity, algorithm: Algorithm, seed: u64, path: &Path) -> anyhow::Result<Receiver> {
+        let config = identity.server(transport(algorithm, seed))?;
+        let runtime = runtime()?;
+        let endpoint = {
+            let _inside = runtime.enter();
+            endpoint(Some(config))?
+        };
+        let addr = endpoint.local_addr()?;
+        let received = Arc::new(AtomicU64::new(0));
+        let count = received.clone();
+        let cap = window_cap(path);
+        let (stop, stopped) = oneshot::channel();
+        let thread = std::thread::Builder::new().name("receiver".to_owned()).spawn(move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    () = receive(&endpoint, &count, cap) => {}
+                    _ = stopped => {}
+                }
+            });
+            thread_cpu()
+        })?;
+        Ok(Receiver { addr, received, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Ends it; the processor time that it took.
+    pub fn stop(mut self) -> Duration {
+        self.join()
+    }
+
+    fn join(&mut self) -> Duration {
+        self.stop = None;
+        self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        self.join();
+    }
+}
+
+/// Reads all streams of one connection at once, until the sender closes it: an error here shows at the sender.
+async fn receive(endpoint: &Endpoint, received: &Arc<AtomicU64>, window_cap: u64) {
+    let Some(incoming) = endpoint.accept().await else { return };
+    let Ok(connection) = incoming.await else { return };
+    tokio::spawn(windows::follow_path(&connection, window_cap));
+    while let Ok(stream) = connection.accept_uni().await {
+        let received = received.clone();
+        tokio::spawn(async move {
+            let mut stream = stream.into_unordered();
+            while let Ok(Some(chunk)) = stream.read_chunk(usize::MAX).await {
+                received.fetch_add(chunk.bytes.len() as u64, Ordering::Relaxed);
+            }
+        });
+    }
+}
+
+/// What a sender needs to know.
+pub struct Sending<'a> {
+    /// Its controller.
+    pub algorithm: Algorithm,
+    /// The seed of the controller's random choices.
+    pub seed: u64,
+    /// The path, which says how large the windows can get.
+    pub path: &'a Path,
+    /// Where to send: to the relay.
+    pub to: SocketAddr,
+    /// How long.
+    pub duration: Duration,
+    /// Counts what has arrived.
+    pub received: Arc<AtomicU64>,
+}
+
+/// How the sender's thread fared.
+#[derive(Clone, Copy, Debug)]
+pub struct SenderReport {
+    /// Processor time that it took.
+    pub cpu: Duration,
+    /// How late it woke up.
+    pub lateness: Lateness,
+}
+
+/// Sends for as long as asked, or until nobody listens to its samples any more; on a new thread.
+pub fn send(
+    identity: &Identity,
+    what: Sending<'_>,
+    samples: mpsc::UnboundedSender<Sample>,
+) -> anyhow::Result<JoinHandle<anyhow::Result<SenderReport>>> {
+    let config = identity.client(transport(what.algorithm, what.seed))?;
+    let Sending { to, duration, received, .. } = what;
+    let cap = window_cap(what.path);
+    let runtime = runtime()?;
+    let run = move || {
+        runtime.block_on(async {
+            let endpoint = endpoint(None)?;
+            let mut lateness = LatenessHistogram::new();
+            let began = Instant::now();
+            let connecting = endpoint.connect_with(config, to, SERVER_NAME)?;
+            tokio::select! {
+                sent = async {
+                    let connection = connecting.await.context("no connection")?;
+                    tokio::spawn(windows::follow_path(&connection, cap));
+                    pump(connection, began, &received, &samples).await
+                } => sent?,
+                failed = watch_lateness(&mut lateness) => failed?,
+                () = tokio::time::sleep(duration) => {}
+                () = samples.closed() => {}
+            }
+            endpoint.close(VarInt::from_u32(0), b"");
+            Ok(SenderReport { cpu: thread_cpu(), lateness: lateness.summary() })
+        })
+    };
+    Ok(std::thread::Builder::new().name("sender".to_owned()).spawn(run)?)
+}
+
+/// Wakes up now and then, for ever, to see how late. What comes late here does so in the pacing of packets too.
+async fn watch_lateness(lateness: &mut LatenessHistogram) -> std::io::Result<()> {
+    let mut timer = Timer::new()?;
+    loop {
+        let due = Instant::now() + LATENESS_EVERY;
+        timer.sleep_until(due).await;
+        lateness.record(due.elapsed());
+    }
+}
+
+/// Sends block after block, for ever.
+async fn pump(
+    connection: Connection,
+    began: Instant,
+    received: &AtomicU64,
+    samples: &mpsc::UnboundedSender<Sample>,
+) -> anyhow::Result<()> {
+    let mut ticks = tokio::time::interval(SAMPLE_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let observing = async {
+        loop {
+            ticks.tick().await;
+            let stats = connection.stats();
+            let rtt = connection.rtt(PathId::ZERO).unwrap_or_default();
+            let received = received.load(Ordering::Relaxed);
+            // Nobody listens any more: the sender is about to end.
+            let _ = samples.send(Sample {
+                at: began.elapsed(),
+                received,
+                rtt,
+                sent: stats.sent_packets,
+                lost: stats.lost_packets,
+            });
+        }
+    };
+    let sending = async {
+        let block = Bytes::from(vec![0x5a; BLOCK]);
+        loop {
+            let mut stream = connection.open_uni().await?;
+            stream.write_chunk(block.clone()).await?;
+            stream.finish()?;
+        }
+    };
+    tokio::select! {
+        () = observing => Ok(()),
+        failed = sending => failed,
+    }
+}

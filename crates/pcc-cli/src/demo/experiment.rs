@@ -1,0 +1,269 @@
+//! One controller on the path: what it does, and what that comes to.
+
+use super::endpoint::{Receiver, Sample, SenderReport, Sending, send};
+use super::path::Path;
+use super::tls::Identity;
+use anyhow::{Context, anyhow};
+use pcc::Rate;
+use pcc_lab::relay::{Relay, RelayConfig, RelayReport};
+use pcc_quic::Algorithm;
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// A run to be done.
+#[derive(Clone, Debug)]
+pub struct Experiment<'a> {
+    /// The controller.
+    pub algorithm: Algorithm,
+    /// The path.
+    pub path: &'a Path,
+    /// How long to send.
+    pub duration: Duration,
+    /// Seed of the path's losses and of the controller's random choices.
+    pub seed: u64,
+}
+
+/// A run that has been done.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The controller.
+    pub algorithm: Algorithm,
+    /// The seed of this run.
+    pub seed: u64,
+    /// Data that arrived over time that passed, from the first packet of the handshake on.
+    pub goodput: Rate,
+    /// The goodput as a share of [`Path::goodput_limit`].
+    pub share: f64,
+    /// The share of packets that the path lost or dropped.
+    pub lost: f64,
+    /// Mean of the sampled round trip times.
+    pub rtt_mean: Duration,
+    /// 95 % of the sampled round trip times are at most this long.
+    pub rtt_p95: Duration,
+    /// How the sender's thread fared.
+    pub sender: SenderReport,
+    /// Processor time of the receiver.
+    pub receiver_cpu: Duration,
+    /// What the relay did.
+    pub relay: RelayReport,
+    /// How it went.
+    pub samples: Vec<Sample>,
+}
+
+impl Experiment<'_> {
+    /// Does it; `watch` sees each sample as it comes. Ends early and cleanly when the future is dropped.
+    pub async fn run(&self, mut watch: impl FnMut(&Sample)) -> anyhow::Result<Outcome> {
+        let &Experiment { algorithm, path, duration, seed } = self;
+        let identity = Identity::generate()?;
+        let receiver = Receiver::start(&identity, algorithm, seed, path)?;
+        let relay = Relay::start(&RelayConfig {
+            receiver: receiver.addr,
+            forward: path.forward(),
+            reverse: path.reverse(),
+            seed,
+        })
+        .context("can't start the relay")?;
+        let (sampler, mut coming) = mpsc::unbounded_channel();
+        let received = receiver.received.clone();
+        let sender = send(&identity, Sending { algorithm, seed, path, to: relay.addr(), duration, received }, sampler)?;
+        let mut samples = vec![Sample::default()];
+        while let Some(sample) = coming.recv().await {
+            watch(&sample);
+            samples.push(sample);
+        }
+        // Nobody holds the other end of the channel: the thread is ending.
+        let sender = sender.join().map_err(|_| anyhow!("the sender panicked"))??;
+        let relay = relay.stop()?;
+        let receiver_cpu = receiver.stop();
+        let end = samples.last().copied().unwrap_or_default();
+        let goodput = Rate::from_bytes_over(end.received, end.at);
+        let (rtt_mean, rtt_p95) = mean_and_p95(samples.iter().filter(|s| !s.rtt.is_zero()).map(|s| s.rtt).collect());
+        Ok(Outcome {
+            algorithm,
+            seed,
+            goodput,
+            share: goodput / path.goodput_limit(),
+            lost: ratio(relay.forward.lost + relay.forward.dropped, relay.forward.enqueued),
+            rtt_mean,
+            rtt_p95,
+            sender,
+            receiver_cpu,
+            relay,
+            samples,
+        })
+    }
+}
+
+/// noq's pacing makes up for a sender that wakes up this late, and no later (`connection/pacing.rs`: a burst of 2 ms).
+const PACING_TOLERATES: Duration = Duration::from_millis(2);
+
+/// Why a run says more about this machine than about the controller, if it does. `rtt` is the round trip time of the path.
+pub fn doubt(sender: &SenderReport, relay: &RelayReport, rtt: Duration) -> Option<String> {
+    // Lateness acts as jitter: it matters by how large it is beside the delays of the path.
+    let tolerable = (rtt / 50).clamp(Duration::from_micros(500), Duration::from_millis(10));
+    if relay.lateness.p99 > tolerable {
+        let late = relay.lateness.p99.as_secs_f64() * 1e3;
+        return Some(format!("1 % of the packets left the emulated path more than {late:.1} ms late"));
+    }
+    if sender.lateness.p99 > PACING_TOLERATES {
+        let late = sender.lateness.p99.as_secs_f64() * 1e3;
+        return Some(format!(
+            "the sender woke up more than {late:.1} ms late 1 % of the time, too late to keep its rate"
+        ));
+    }
+    let unasked = relay.missed + relay.unsent;
+    (unasked > 0).then(|| format!("this machine lost {unasked} packets on top of those that the path lost"))
+}
+
+/// `part / whole`, and zero of nothing.
+pub fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+fn mean_and_p95(mut all: Vec<Duration>) -> (Duration, Duration) {
+    all.sort_unstable();
+    let sum: Duration = all.iter().sum();
+    let count = u32::try_from(all.len()).unwrap_or(u32::MAX);
+    let mean = sum.checked_div(count).unwrap_or_default();
+    let p95 = (all.len() * 95).div_ceil(100).checked_sub(1).and_then(|at| all.get(at)).copied();
+    (mean, p95.unwrap_or_default())
+}
+
+/// Goodput over time in steps of `step`: at the middle of each step in seconds, in Mbit/s. The last step ends with the samples.
+pub fn goodput_series(samples: &[Sample], step: Duration) -> Vec<(f64, f64)> {
+    let end = samples.last().map_or(0.0, |s| s.at.as_secs_f64());
+    let step = step.as_secs_f64();
+    let mut next = 0;
+    // Samples don't come at the very ends of steps: between two of them, data counts as having come evenly.
+    let mut received_at = |at: f64| {
+        while samples.get(next + 2).is_some() && samples[next + 1].at.as_secs_f64() < at {
+            next += 1;
+        }
+        let (Some(a), Some(b)) = (samples.get(next), samples.get(next + 1)) else { return 0.0 };
+        let (from, to) = (a.at.as_secs_f64(), b.at.as_secs_f64());
+        let part = if to > from { ((at - from) / (to - from)).clamp(0.0, 1.0) } else { 1.0 };
+        a.received as f64 + (b.received as f64 - a.received as f64) * part
+    };
+    let (mut from, mut before) = (0.0, 0.0);
+    // A last step of less than half the length would say more about chance than about goodput.
+    (1..=(end / step).round() as usize)
+        .map(|i| {
+            let to = (i as f64 * step).min(end);
+            let received = received_at(to);
+            let point = ((from + to) / 2.0, (received - before) * 8e-6 / (to - from));
+            (from, before) = (to, received);
+            point
+        })
+        .collect()
+}
+
+/// Of several runs of one controller the one with the median goodput; of an even number the lower of the two in the middle.
+pub fn median_run<'a>(runs: impl Iterator<Item = &'a Outcome>) -> Option<&'a Outcome> {
+    let mut runs: Vec<_> = runs.collect();
+    runs.sort_by(|a, b| a.goodput.bits_per_sec().total_cmp(&b.goodput.bits_per_sec()));
+    runs.get(runs.len().checked_sub(1)? / 2).copied()
+}
+
+#[cfg(test)]
+impl Outcome {
+    /// A run at a constant rate.
+    pub fn example(algorithm: Algorithm, mbps: f64) -> Outcome {
+        let lateness = pcc_lab::relay::Lateness::default();
+        let samples = (0..=100u32).map(|i| {
+            let at = Duration::from_millis(100) * i;
+            let rtt = Duration::from_millis(800);
+            Sample { at, received: Rate::from_mbps(mbps).bytes_in(at), rtt, ..Sample::default() }
+        });
+        Outcome {
+            algorithm,
+            seed: 1,
+            goodput: Rate::from_mbps(mbps),
+            share: mbps / 40.0,
+            lost: 0.0074,
+            rtt_mean: Duration::from_millis(800),
+            rtt_p95: Duration::from_millis(900),
+            sender: SenderReport { cpu: Duration::from_secs(1), lateness },
+            receiver_cpu: Duration::from_secs(1),
+            relay: RelayReport {
+                forward: Default::default(),
+                reverse: Default::default(),
+                lateness,
+                missed: 0,
+                unsent: 0,
+                cpu: Duration::from_secs(1),
+            },
+            samples: samples.collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pcc_lab::link::Counters;
+    use pcc_lab::relay::Lateness;
+
+    fn sample(ms: u64, received: u64) -> Sample {
+        Sample { at: Duration::from_millis(ms), received, ..Sample::default() }
+    }
+
+    #[test]
+    fn series_shares_data_out_between_steps() {
+        // 8 Mbit/s from 500 ms on, with samples beside the ends of steps.
+        let samples =
+            [sample(0, 0), sample(500, 0), sample(900, 400_000), sample(1300, 800_000), sample(1990, 1_490_000)];
+        let series = goodput_series(&samples, Duration::from_millis(500));
+        let expected = [(0.25, 0.0), (0.75, 8.0), (1.25, 8.0), (1.745, 8.0)];
+        assert_eq!(series.len(), expected.len());
+        for ((at, mbps), (expected_at, expected_mbps)) in series.into_iter().zip(expected) {
+            assert!((at - expected_at).abs() < 1e-9 && (mbps - expected_mbps).abs() < 1e-6, "{mbps} at {at}");
+        }
+        assert!(goodput_series(&[], Duration::from_millis(500)).is_empty());
+        assert!(goodput_series(&[sample(0, 0)], Duration::from_millis(500)).is_empty());
+    }
+
+    #[test]
+    fn percentile_by_rank() {
+        let ms = Duration::from_millis;
+        assert_eq!(mean_and_p95(Vec::new()), (Duration::ZERO, Duration::ZERO));
+        assert_eq!(mean_and_p95(vec![ms(7)]), (ms(7), ms(7)));
+        assert_eq!(mean_and_p95((1..=99).rev().map(ms).collect()), (ms(50), ms(95)));
+    }
+
+    #[test]
+    fn a_late_or_lossy_relay_casts_doubt() {
+        let punctual = Lateness { p50: Duration::ZERO, p99: Duration::from_micros(80), max: Duration::from_secs(1) };
+        let late = Lateness { p99: Duration::from_micros(2500), ..punctual };
+        let mut sender = SenderReport { cpu: Duration::ZERO, lateness: punctual };
+        let mut relay = RelayReport {
+            forward: Counters::default(),
+            reverse: Counters::default(),
+            lateness: punctual,
+            missed: 0,
+            unsent: 0,
+            cpu: Duration::ZERO,
+        };
+        let (short, long) = (Duration::from_millis(30), Duration::from_millis(800));
+        assert_eq!(doubt(&sender, &relay, short), None);
+        relay.missed = 3;
+        assert!(doubt(&sender, &relay, long).is_some_and(|why| why.contains("lost 3 packets")));
+        relay = RelayReport { missed: 0, lateness: late, ..relay };
+        assert!(doubt(&sender, &relay, short).is_some_and(|why| why.contains("2.5 ms late")));
+        assert_eq!(doubt(&sender, &relay, long), None);
+        sender.lateness = late;
+        assert!(
+            doubt(&sender, &relay, long).is_some_and(|why| why.contains("the sender woke up more than 2.5 ms late"))
+        );
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_is_the_lower() {
+        let median = |mbps: &[f64]| {
+            let runs: Vec<Outcome> = mbps.iter().map(|mbps| Outcome::example(Algorithm::Cubic, *mbps)).collect();
+            median_run(runs.iter()).map(|run| run.goodput.mbps().round())
+        };
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[3.0, 1.0, 2.0, 4.0]), Some(2.0));
+    }
+}

@@ -1,0 +1,101 @@
+//! Live progress on standard error.
+
+use super::endpoint::Sample;
+use super::experiment::{Outcome, ratio};
+use indicatif::{ProgressBar, ProgressStyle};
+use pcc::Rate;
+use std::collections::VecDeque;
+use std::io::IsTerminal;
+use std::time::Duration;
+
+/// The rate shown is the mean over this long.
+const WINDOW: Duration = Duration::from_secs(1);
+
+/// How often a line is printed where there is no terminal to draw on.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// The progress of one run.
+pub struct Progress {
+    label: String,
+    /// Absent where there is no terminal.
+    bar: Option<ProgressBar>,
+    next_line: Duration,
+    recent: VecDeque<Sample>,
+}
+
+impl Progress {
+    /// Begins to show a run that takes `duration`.
+    pub fn start(label: String, duration: Duration) -> Progress {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new(duration.as_millis() as u64).with_prefix(label.clone());
+            // A test checks the template.
+            if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
+                bar.set_style(style.progress_chars("━╸ "));
+            }
+            bar.set_message("connecting");
+            bar.tick();
+            bar
+        });
+        Progress { label, bar, next_line: LINE_EVERY, recent: VecDeque::new() }
+    }
+
+    /// Shows where the run is.
+    pub fn show(&mut self, sample: &Sample) {
+        self.recent.push_back(*sample);
+        while self.recent.get(1).is_some_and(|second| sample.at.saturating_sub(second.at) >= WINDOW) {
+            self.recent.pop_front();
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_position(sample.at.as_millis() as u64);
+            bar.set_message(self.message(sample));
+        } else if sample.at >= self.next_line {
+            self.next_line += LINE_EVERY;
+            eprintln!("{:<16} {:>4.0} s  {}", self.label, sample.at.as_secs_f64(), self.message(sample));
+        }
+    }
+
+    /// Leaves a line with the result.
+    pub fn finish(self, outcome: &Outcome) {
+        let moved = outcome.samples.last().map_or(0, |sample| sample.received);
+        let result = format!("{} goodput, {:.1} MB moved", outcome.goodput, moved as f64 * 1e-6);
+        match self.bar {
+            Some(bar) => bar.finish_with_message(result),
+            None => eprintln!("{:<16}   done  {result}", self.label),
+        }
+    }
+
+    fn message(&self, sample: &Sample) -> String {
+        let first = self.recent.front().unwrap_or(sample);
+        let rate =
+            Rate::from_bytes_over(sample.received.saturating_sub(first.received), sample.at.saturating_sub(first.at));
+        let rtt = sample.rtt.as_secs_f64() * 1e3;
+        let lost = ratio(sample.lost, sample.sent) * 100.0;
+        format!("{:>11}  RTT {rtt:>4.0} ms  loss {lost:>4.1} %", rate.to_string())
+    }
+}
+
+const TEMPLATE: &str = "{prefix:<16} {bar:24.cyan/black.dim} {elapsed:>3}  {msg}";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_template_is_valid() {
+        assert!(ProgressStyle::with_template(TEMPLATE).is_ok());
+    }
+
+    #[test]
+    fn the_rate_is_that_of_the_last_second() {
+        let mut progress =
+            Progress { label: String::new(), bar: None, next_line: Duration::MAX, recent: VecDeque::new() };
+        for tenth in 1..=30u32 {
+            let at = Duration::from_millis(100) * tenth;
+            // 8 Mbit/s, then 16 Mbit/s after two seconds.
+            let received = u64::from(tenth) * 100_000 + u64::from(tenth.saturating_sub(20)) * 100_000;
+            progress.show(&Sample { at, received, rtt: Duration::from_millis(812), sent: 1000, lost: 8 });
+        }
+        let last = *progress.recent.back().expect("samples");
+        assert_eq!(progress.message(&last), "16.0 Mbit/s  RTT  812 ms  loss  0.8 %");
+    }
+}
