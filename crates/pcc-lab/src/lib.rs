@@ -3,3 +3,4 @@
 pub mod link;
 pub mod relay;
 pub mod sim;
+pub mod virtual_quic;

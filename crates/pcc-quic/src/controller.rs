@@ -31,6 +31,9 @@ struct State {
     pacing: Pacing,
     mtu: u16,
     max_rate: Option<Rate>,
+    /// An acknowledgement has arrived. What was sent before that is the handshake, or waited for it: the controller
+    /// isn't told, or it would learn that a round trip's pause belongs to its rate.
+    heard: bool,
     /// The latest time any call named.
     now: Time,
     /// Fates were reported since the last end of a batch.
@@ -71,6 +74,20 @@ impl Adapter {
         }
         (state, now)
     }
+
+    fn acked(&mut self, now: Instant, sent: Instant, bytes: u64, pn: u64, app_limited: bool, smoothed: Duration) {
+        let sent = self.time(sent);
+        let (state, now) = self.state_at(now);
+        state.heard = true;
+        let Some(packet) = state.spaces.take_acked(pn, sent, bytes) else { return };
+        let sample = now.since(sent);
+        state.rtt = sample.max(smoothed);
+        state.newest_acked = state.newest_acked.max(sent);
+        state.app_limited |= app_limited;
+        state.batch_open = true;
+        state.pass_held();
+        state.held = Some(AckedPacket { time: now, number: packet.number, sent, bytes, rtt: sample });
+    }
 }
 
 impl State {
@@ -82,6 +99,7 @@ impl State {
             pacing: Pacing::new(mtu),
             mtu,
             max_rate: build.max_rate(),
+            heard: false,
             now,
             batch_open: false,
             held: None,
@@ -157,7 +175,7 @@ impl Controller for Adapter {
         state.check_deadline();
         let bytes = u64::from(bytes);
         // A larger packet probes for a larger MTU: its loss says nothing about congestion, and isn't reported.
-        if bytes <= state.mtu.into() {
+        if state.heard && bytes <= state.mtu.into() {
             let number = state.spaces.insert(pn, now, bytes).number;
             state.control.on_packet_sent(&SentPacket { time: now, number, bytes });
         }
@@ -166,16 +184,7 @@ impl Controller for Adapter {
     }
 
     fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, pn: u64, app_limited: bool, rtt: &RttEstimator) {
-        let sent = self.time(sent);
-        let (state, now) = self.state_at(now);
-        let Some(packet) = state.spaces.take_acked(pn, sent, bytes) else { return };
-        let sample = now.since(sent);
-        state.rtt = sample.max(rtt.get());
-        state.newest_acked = state.newest_acked.max(sent);
-        state.app_limited |= app_limited;
-        state.batch_open = true;
-        state.pass_held();
-        state.held = Some(AckedPacket { time: now, number: packet.number, sent, bytes, rtt: sample });
+        self.acked(now, sent, bytes, pn, app_limited, rtt.get());
     }
 
     fn on_packet_lost(&mut self, bytes: u16, pn: u64, now: Instant) {
@@ -239,5 +248,193 @@ impl Controller for Adapter {
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Factory, Start};
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    /// Says what it is told.
+    #[derive(Debug)]
+    struct Echo {
+        seed: u64,
+        calls: Sender<String>,
+    }
+
+    impl Echo {
+        fn say(&self, what: String) {
+            self.calls.send(format!("{}: {what}", self.seed)).expect("the test listens");
+        }
+    }
+
+    impl CongestionControl for Echo {
+        fn on_packet_sent(&mut self, packet: &SentPacket) {
+            self.say(format!("sent {}", packet.number));
+        }
+        fn on_packet_acked(&mut self, packet: &AckedPacket) {
+            self.say(format!("acked {} after {:?}", packet.number, packet.rtt));
+        }
+        fn on_packet_lost(&mut self, packet: &LostPacket) {
+            self.say(format!("lost {}", packet.number));
+        }
+        fn on_packet_discarded(&mut self, number: u64) {
+            self.say(format!("discarded {number}"));
+        }
+        fn on_batch_end(&mut self, _: Time) {
+            self.say("batch end".to_owned());
+        }
+        fn on_app_limited(&mut self, _: Time) {
+            self.say("app-limited".to_owned());
+        }
+        fn on_deadline(&mut self, now: Time) {
+            self.say(format!("deadline at {} s", now.as_secs_f64()));
+        }
+        fn pacing_rate(&self) -> Option<Rate> {
+            Some(Rate::from_mbps(80.0))
+        }
+        fn in_flight_cap(&self) -> u64 {
+            0
+        }
+        fn deadline(&self) -> Option<Time> {
+            Some(Time::from_nanos(5_000_000_000))
+        }
+    }
+
+    const MTU: u16 = 1200;
+
+    struct Path {
+        adapter: Adapter,
+        calls: Receiver<String>,
+        origin: Instant,
+    }
+
+    impl Path {
+        /// A path on which an acknowledgement has arrived.
+        fn new() -> Path {
+            let (sender, calls) = channel();
+            let control = move |start: &Start| -> Box<dyn CongestionControl> {
+                Box::new(Echo { seed: start.seed, calls: sender.clone() })
+            };
+            let origin = Instant::now();
+            let factory = Factory::new(control).with_seed(7).with_max_rate(Rate::from_mbps(8.0));
+            let mut path = Path { adapter: Adapter::new(factory.build, origin, MTU), calls, origin };
+            path.ack(0, 0, 99, false);
+            path
+        }
+
+        fn at(&self, ms: u64) -> Instant {
+            self.origin + Duration::from_millis(ms)
+        }
+
+        fn send(&mut self, ms: u64, pn: u64) {
+            self.adapter.on_packet_sent(self.at(ms), MTU, pn);
+        }
+
+        fn ack(&mut self, ms: u64, sent_ms: u64, pn: u64, app_limited: bool) {
+            let (now, sent) = (self.at(ms), self.at(sent_ms));
+            self.adapter.acked(now, sent, MTU.into(), pn, app_limited, Duration::from_millis(10));
+        }
+
+        fn calls(&self) -> Vec<String> {
+            // Reading the window is what ends a batch.
+            self.adapter.window();
+            self.calls.try_iter().collect()
+        }
+    }
+
+    #[test]
+    fn what_an_acknowledgement_reveals_is_one_batch() {
+        let mut path = Path::new();
+        for pn in 0..3 {
+            path.send(pn, pn);
+        }
+        path.ack(12, 1, 1, false);
+        path.ack(12, 2, 2, true);
+        path.adapter.on_end_acks(path.at(12), 1200, true, Some(2));
+        path.adapter.on_packet_lost(MTU, 0, path.at(12));
+        path.adapter.on_packet_lost(MTU, 50, path.at(12)); // never sent
+        path.adapter.on_congestion_event(path.at(12), path.at(0), false, false, 1200, 0);
+        let wanted = [
+            "7: sent 0",
+            "7: sent 1",
+            "7: sent 2",
+            "7: acked 1 after 11ms",
+            "7: lost 0",
+            "7: acked 2 after 10ms",
+            "7: app-limited",
+            "7: batch end",
+        ];
+        assert_eq!(path.calls(), wanted);
+        assert_eq!(path.calls(), [""; 0]);
+    }
+
+    #[test]
+    fn a_marked_packet_counts_as_lost() {
+        let mut path = Path::new();
+        path.send(1, 0);
+        path.send(2, 1);
+        path.ack(12, 1, 0, false);
+        path.ack(12, 2, 1, false);
+        path.adapter.on_congestion_event(path.at(12), path.at(2), false, true, 0, 1);
+        assert_eq!(path.calls()[2..], ["7: acked 0 after 11ms", "7: lost 1", "7: batch end"]);
+    }
+
+    #[test]
+    fn packets_of_a_discarded_space_are_given_up_after_three_round_trips() {
+        let mut path = Path::new();
+        path.send(1, 0);
+        for (i, sent) in [20, 35, 60].into_iter().enumerate() {
+            path.send(sent, i as u64);
+            path.ack(sent + 10, sent, i as u64, false);
+            let discarded = path.calls().contains(&"7: discarded 0".to_owned());
+            // Only what was acknowledged before counts: noq may be about to report a loss.
+            assert_eq!(discarded, sent == 60, "sent at {sent} ms");
+        }
+    }
+
+    #[test]
+    fn the_handshake_and_mtu_probes_are_kept_from_the_controller() {
+        let (sender, calls) = channel();
+        let control =
+            move |_: &Start| -> Box<dyn CongestionControl> { Box::new(Echo { seed: 0, calls: sender.clone() }) };
+        let origin = Instant::now();
+        let mut adapter = Adapter::new(Factory::new(control).build, origin, MTU);
+        adapter.on_packet_sent(origin, MTU, 0);
+        adapter.acked(origin + Duration::from_millis(10), origin, MTU.into(), 0, true, Duration::from_millis(10));
+        adapter.on_packet_sent(origin + Duration::from_millis(10), 300, 0);
+        adapter.on_packet_sent(origin + Duration::from_millis(10), MTU + 1, 1);
+        assert_eq!(calls.try_iter().collect::<Vec<_>>(), ["0: sent 0"]);
+    }
+
+    #[test]
+    fn deadlines_are_kept_while_only_packets_are_sent() {
+        let mut path = Path::new();
+        path.send(4_999, 0);
+        path.send(5_500, 1);
+        assert_eq!(path.calls(), ["7: sent 0", "7: deadline at 5.5 s", "7: sent 1"]);
+    }
+
+    #[test]
+    fn a_clone_is_a_new_controller() {
+        let mut path = Path::new();
+        path.send(1, 5);
+        let mut clone = path.adapter.clone_box();
+        clone.on_packet_lost(MTU, 5, path.at(20));
+        clone.window();
+        assert_eq!(path.calls(), ["7: sent 5"], "what the original sent doesn't concern the clone");
+        path.adapter.on_packet_lost(MTU, 5, path.at(20));
+        assert_eq!(path.calls(), ["7: lost 5", "7: batch end"]);
+    }
+
+    #[test]
+    fn rate_and_window_have_bounds() {
+        let path = Path::new();
+        assert_eq!(path.adapter.window(), u64::from(MTU), "less would block noq for ever");
+        let metrics = path.adapter.metrics();
+        assert_eq!(metrics.pacing_rate, Some(1_000_000), "the largest rate, in bytes per second");
+        assert_eq!(metrics.send_quantum, Some(MTU.into()));
     }
 }

@@ -32,7 +32,7 @@ pub struct Start {
 /// [`Transport`](crate::Transport) also sets what else in noq's configuration helps such a controller.
 #[derive(Clone, Debug)]
 pub struct Factory {
-    build: Arc<Build>,
+    pub(crate) build: Arc<Build>,
 }
 
 type ControlFn = dyn Fn(&Start) -> Box<dyn CongestionControl> + Send + Sync;

@@ -11,14 +11,24 @@
 //!   [`Pacing`] tracks a lower bound of noq's credit, and trims only when that covers a packet.
 //! * **Make up.** [`Pacing`] keeps a schedule of its own, the bytes that the rate owes, and answers 5/4 of the rate
 //!   until they have left. A new rate starts a new schedule, since a past debt would falsify its measurement.
+//!
+//! noq also holds back pure acknowledgements until a whole packet's credit is there, which delays them by milliseconds
+//! at the low rate of a receiver that never got to learn a better one. So after a **small** packet, which tells that
+//! there is no more data, the next one may leave at once, unless small packets alone exceed the rate.
 
 use crate::runtime::LEAST_WAIT;
 use pcc::{Rate, Time};
 
 /// A larger debt is cut to this much of the rate's time, or to [`MOST_OWED_PACKETS`] if that is more: a sender that
 /// falls further behind isn't late, it had nothing to send.
-const MOST_OWED: f64 = 0.005;
+const MOST_OWED: f64 = 0.010;
 const MOST_OWED_PACKETS: f64 = 4.0;
+
+/// Small packets may be ahead of the schedule by this many full ones.
+const MOST_AHEAD_PACKETS: f64 = 10.0;
+
+/// The rate that doesn't hold a packet back, in bytes per second: 10 Gbit/s.
+const AT_ONCE: f64 = 1.25e9;
 
 /// How much faster a debt is made up.
 const CATCH_UP: f64 = 1.25;
@@ -42,7 +52,9 @@ pub(crate) struct Pacing {
     /// What should have left up to the last packet but hadn't; negative if the sender is early.
     owed: f64,
     last_sent: Time,
-    /// The lowest rate since the last packet.
+    /// The last packet was small, and the next one needn't wait.
+    at_once: bool,
+    /// The lowest rate answered since the last packet.
     lowest: f64,
     /// What noq's bucket held at least, after the last packet.
     credit: f64,
@@ -59,6 +71,7 @@ impl Pacing {
             due: 0.0,
             owed: 0.0,
             last_sent: Time::ZERO,
+            at_once: false,
             lowest: 0.0,
             credit: 0.0,
             trim: None,
@@ -82,12 +95,12 @@ impl Pacing {
             self.forgive();
         }
         self.rate = rate;
-        self.lowest = self.lowest.min(rate);
+        self.lowest = self.lowest.min(self.untrimmed());
     }
 
     /// Drops the debt, because something else than lateness held packets back.
     pub(crate) fn forgive(&mut self) {
-        self.owed = 0.0;
+        self.owed = self.owed.min(0.0);
     }
 
     /// A packet of `bytes` bytes left at `now`.
@@ -95,7 +108,7 @@ impl Pacing {
         let bytes = bytes as f64;
         self.accrue(now);
         let most = (self.rate * MOST_OWED).max(self.mtu * MOST_OWED_PACKETS);
-        self.owed = (self.owed + self.due - bytes).clamp(-self.mtu, most);
+        self.owed = (self.owed + self.due - bytes).clamp(-MOST_AHEAD_PACKETS * self.mtu, most);
         self.due = 0.0;
 
         let held = self.trim.unwrap_or_else(|| {
@@ -104,20 +117,28 @@ impl Pacing {
         });
         self.credit = (held - bytes).max(0.0);
         self.last_sent = now;
-        self.lowest = self.rate;
+        self.at_once = bytes < self.mtu / 2.0 && self.owed > -MOST_AHEAD_PACKETS * self.mtu;
+        self.lowest = self.untrimmed();
+        self.credit = self.credit.min(bucket_depth(self.lowest, self.mtu));
         // A burst is twice what a wake-up sends: room for one that comes late by its own spacing.
         let rest_of_burst = (2.0 * self.packets_per_wake() - 1.0) * self.mtu;
-        self.trim = (self.credit > rest_of_burst).then_some(rest_of_burst);
+        // A small packet may share a datagram with the next one, which noq then doesn't ask for.
+        self.trim = (self.credit > rest_of_burst && !self.at_once).then_some(rest_of_burst);
     }
 
     /// The pacing rate to answer until the next packet, in bytes per second.
     pub(crate) fn answer(&self) -> u64 {
-        let rate = match self.trim {
-            Some(depth) => rate_of_depth(depth, self.mtu),
-            None if self.owed > 0.0 => self.rate * CATCH_UP,
-            None => self.rate,
-        };
-        rate as u64
+        self.trim.map_or_else(|| self.untrimmed(), |depth| rate_of_depth(depth, self.mtu)) as u64
+    }
+
+    fn untrimmed(&self) -> f64 {
+        if self.at_once {
+            AT_ONCE.max(self.rate)
+        } else if self.owed > 0.0 {
+            self.rate * CATCH_UP
+        } else {
+            self.rate
+        }
     }
 
     /// The bytes to hand to the network at once: a packet up to about 300 Mbit/s, then as many as one wake-up sends.

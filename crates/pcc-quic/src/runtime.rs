@@ -42,9 +42,27 @@ impl Runtime for PreciseRuntime {
     }
 
     fn wrap_udp_socket(&self, socket: UdpSocket) -> io::Result<Box<dyn AsyncUdpSocket>> {
+        enlarge_buffers(&socket);
         TokioRuntime.wrap_udp_socket(socket)
     }
 }
+
+/// Makes room for what arrives while the receiving task waits for its turn, or each such wait would look like
+/// congestion. The default of Linux, 208 KiB, is 1 ms at 1 Gbit/s (each packet is charged more than its size); the
+/// system may grant less than is asked for (`net.core.rmem_max`).
+#[cfg(unix)]
+fn enlarge_buffers(socket: &UdpSocket) {
+    use rustix::net::sockopt::{set_socket_recv_buffer_size, set_socket_send_buffer_size};
+    const BUFFER: usize = 4 << 20;
+    if let Err(error) =
+        set_socket_recv_buffer_size(socket, BUFFER).and_then(|()| set_socket_send_buffer_size(socket, BUFFER))
+    {
+        tracing::debug!(%error, "socket buffers keep their size");
+    }
+}
+
+#[cfg(not(unix))]
+fn enlarge_buffers(_: &UdpSocket) {}
 
 /// A timer that keeps [`LEAST_WAIT`] between two expiries.
 #[derive(Debug)]

@@ -1,0 +1,91 @@
+//! Real QUIC in virtual time: two noq endpoints and a path between them, in one thread and without a clock.
+//!
+//! What is sent is what the real library sends, packet by packet, and a run is the same each time: every random
+//! choice comes from [`Bulk::seed`], certificates and connection ids have fixed sizes, and the only thing that
+//! differs, the keys, shows in no length and no time. (noq's BBRv3 is the exception: it draws from the system.)
+
+mod host;
+mod report;
+mod run;
+
+use crate::link::PathConfig;
+use noq_proto::TransportConfig;
+use pcc_quic::{Factory, Transport};
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+pub use report::{Departure, Report};
+
+/// A bulk transfer: the sender always has data.
+#[derive(Clone, Debug)]
+pub struct Bulk {
+    /// From the sender to the receiver.
+    pub forward: PathConfig,
+    /// From the receiver to the sender.
+    pub reverse: PathConfig,
+    /// How long it lasts, in virtual time.
+    pub duration: Duration,
+    /// The seed of all random choices.
+    pub seed: u64,
+    /// The size of packets in bytes of UDP payload; `None` lets noq start at 1200 and search for more.
+    pub mtu: Option<u16>,
+    /// The largest UDP payload that the path carries; larger ones vanish.
+    pub path_mtu: u16,
+    /// The size of each stream in bytes; the next one begins when all of it has been written.
+    pub stream_bytes: u64,
+    /// Whether the receiver reads each stream in order.
+    pub ordered: bool,
+    /// While this lasts nothing arrives, either way.
+    pub outage: Range<Duration>,
+    /// Up to this much is added to the delay of each packet at random, without regard to order.
+    pub reordering: Duration,
+    /// The sender can't run for this long ...
+    pub stall: Duration,
+    /// ... each time this much has passed; zero for never.
+    pub stall_every: Duration,
+    /// What the report's series count by.
+    pub bin: Duration,
+}
+
+impl Bulk {
+    /// Ten seconds over a path with this bottleneck, half of its round trip each way, 1 MiB streams and 1452-byte packets.
+    ///
+    /// `forward.delay` is the whole round trip's propagation delay here, so that tables of paths read naturally.
+    pub fn over(forward: PathConfig) -> Bulk {
+        let delay = forward.delay / 2;
+        Bulk {
+            forward: PathConfig { delay, ..forward },
+            reverse: PathConfig::delay_only(delay),
+            duration: Duration::from_secs(10),
+            seed: 1,
+            mtu: Some(1452),
+            path_mtu: 1472,
+            stream_bytes: 1 << 20,
+            ordered: false,
+            outage: Duration::MAX..Duration::MAX,
+            reordering: Duration::ZERO,
+            stall: Duration::ZERO,
+            stall_every: Duration::ZERO,
+            bin: Duration::from_millis(100),
+        }
+    }
+
+    /// Runs with a named algorithm; the report has its monitor intervals, if it has such.
+    pub fn run(&self, transport: &Transport) -> Report {
+        let Some(profile) = transport.algorithm.profile() else {
+            return self.run_with(transport.config());
+        };
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let log = events.clone();
+        let factory = Factory::observed(profile, move |_| Box::new(report::Log(log.clone())));
+        let mut report = self.run_with(transport.config_with(factory));
+        report.events = events.lock().map(|mut events| std::mem::take(&mut *events)).unwrap_or_default();
+        report
+    }
+
+    /// Runs with any configuration of the sender. The receiver has the default of [`Transport`].
+    pub fn run_with(&self, sender: TransportConfig) -> Report {
+        run::World::new(self, sender).run()
+    }
+}

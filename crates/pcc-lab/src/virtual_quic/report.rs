@@ -1,0 +1,92 @@
+//! What a run gives.
+
+use crate::link::Counters;
+use noq_proto::ConnectionError;
+use pcc::{Event, Observer, Rate, Time};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// A datagram of the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// When it left.
+    pub time: Time,
+    /// Its UDP payload in bytes.
+    pub bytes: u64,
+}
+
+/// The outcome of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// The length of a bin of the series below.
+    pub bin: Duration,
+    /// Stream bytes that the receiving application read, for each bin.
+    pub delivered: Vec<u64>,
+    /// The sender's smoothed round-trip time at the end of each bin.
+    pub rtt: Vec<Duration>,
+    /// All datagrams of the sender.
+    pub departures: Vec<Departure>,
+    /// What the forward path did to them.
+    pub forward: Counters,
+    /// Packets that the sender sent, as it counts them.
+    pub sent_packets: u64,
+    /// Packets that it declared lost.
+    pub lost_packets: u64,
+    /// Times that it took congestion for a smaller path MTU.
+    pub black_holes: u64,
+    /// The packet size in the end, in bytes of UDP payload.
+    pub mtu: u16,
+    /// Monitor intervals, decisions and phases of the controller.
+    pub events: Vec<Event>,
+    /// Why the sender's or the receiver's connection ended before its time.
+    pub closed: Option<ConnectionError>,
+}
+
+impl Report {
+    /// Stream bytes read by the receiving application.
+    pub fn delivered_bytes(&self) -> u64 {
+        self.delivered.iter().sum()
+    }
+
+    /// The average goodput between two instants, in whole bins.
+    pub fn goodput(&self, from: Duration, to: Duration) -> Rate {
+        let bins = self.bins(from)..self.bins(to).min(self.delivered.len());
+        let time = self.bin * bins.len() as u32;
+        Rate::from_bytes_over(self.delivered.get(bins).map_or(0, |bins| bins.iter().sum()), time)
+    }
+
+    /// The rate at which UDP payload left the sender between two instants.
+    pub fn sent_rate(&self, from: Duration, to: Duration) -> Rate {
+        let (begin, end) = (Time::ZERO + from, Time::ZERO + to);
+        let sent = self.departures.iter().filter(|d| (begin..end).contains(&d.time));
+        Rate::from_bytes_over(sent.map(|d| d.bytes).sum(), to - from)
+    }
+
+    /// The most datagrams that left within any span of this length.
+    pub fn longest_burst(&self, span: Duration) -> usize {
+        let mut first = 0;
+        let bursts = self.departures.iter().enumerate().map(|(last, departure)| {
+            while departure.time.since(self.departures[first].time) > span {
+                first += 1;
+            }
+            last - first + 1
+        });
+        bursts.max().unwrap_or(0)
+    }
+
+    fn bins(&self, time: Duration) -> usize {
+        (time.as_nanos() / self.bin.as_nanos().max(1)) as usize
+    }
+}
+
+/// Keeps all events of a controller.
+#[derive(Debug)]
+pub(super) struct Log(pub(super) Arc<Mutex<Vec<Event>>>);
+
+impl Observer for Log {
+    fn on_event(&mut self, event: &Event) {
+        if let Ok(mut events) = self.0.lock() {
+            events.push(*event);
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Real noq endpoints in virtual time: what goes wrong between a QUIC library and a congestion controller, and that
+//! the adapter gets it right.
+
+mod controllers;
+mod pacing;
+mod paths;
+mod traps;

@@ -1,0 +1,89 @@
+//! Rates are held and bursts are short, also by a sender that stalls.
+
+use crate::controllers::Fixed;
+use pcc::Rate;
+use pcc_lab::link::PathConfig;
+use pcc_lab::virtual_quic::{Bulk, Report};
+use pcc_quic::{Algorithm, Transport};
+use std::time::Duration;
+
+const MS: Duration = Duration::from_millis(1);
+
+/// A path that is never the limit, with a round trip of 20 ms.
+fn wide() -> Bulk {
+    Bulk { duration: 2000 * MS, ..Bulk::over(PathConfig::delay_only(20 * MS)) }
+}
+
+fn at_fixed_rate(mbps: f64, bulk: &Bulk) -> Report {
+    bulk.run_with(Transport::default().config_with(Fixed::factory(mbps)))
+}
+
+#[test]
+fn a_rate_is_held_without_bursts() {
+    for mbps in [2.0, 20.0, 100.0, 300.0] {
+        let report = at_fixed_rate(mbps, &wide());
+        let sent = report.sent_rate(500 * MS, 2000 * MS).mbps();
+        assert!((sent / mbps - 1.0).abs() < 0.005, "{mbps} Mbit/s: {sent}");
+        assert!(report.longest_burst(Duration::ZERO) <= 2, "{mbps} Mbit/s");
+    }
+}
+
+#[test]
+fn a_stall_costs_neither_rate_nor_a_burst() {
+    // noq alone sends 17 packets in a row after 5 ms at 100 Mbit/s, and never sends the others.
+    for (mbps, stall, every, burst) in [
+        (10.0, 5 * MS, 50 * MS, 2),
+        (100.0, 5 * MS, 50 * MS, 2),
+        (100.0, MS, 7 * MS, 2),
+        (300.0, 2 * MS, 40 * MS, 2),
+        (900.0, MS, 20 * MS, 8),
+    ] {
+        let report = at_fixed_rate(mbps, &Bulk { stall, stall_every: every, ..wide() });
+        let sent = report.sent_rate(500 * MS, 2000 * MS).mbps();
+        assert!((sent / mbps - 1.0).abs() < 0.01, "{mbps} Mbit/s, {stall:?}: {sent}");
+        assert_eq!(report.longest_burst(Duration::ZERO), burst, "{mbps} Mbit/s, {stall:?}");
+    }
+}
+
+#[test]
+fn a_stall_beyond_the_debt_limit_is_not_made_up_at_once() {
+    let report = at_fixed_rate(50.0, &Bulk { stall: 100 * MS, stall_every: 500 * MS, ..wide() });
+    // 10 ms are owed, and sent at 5/4 of the rate.
+    let after = report.sent_rate(600 * MS, 700 * MS).mbps();
+    assert!((54.5..55.5).contains(&after), "{after}");
+    assert_eq!(report.longest_burst(Duration::ZERO), 2);
+}
+
+#[test]
+fn no_algorithm_exceeds_the_largest_rate() {
+    let max = Rate::from_mbps(10.0);
+    for algorithm in Algorithm::ALL {
+        let report = wide().run(&Transport { algorithm, max_rate: Some(max), seed: 1 });
+        for begin in (100..1900).step_by(50) {
+            let sent = report.sent_rate(begin * MS, (begin + 100) * MS);
+            // A burst of noq's own pacer, 10 packets, is a tenth of what passes in that time.
+            assert!(sent.mbps() <= 11.2, "{algorithm}: {sent} at {begin} ms");
+        }
+        assert!(
+            report.goodput(1000 * MS, 2000 * MS).mbps() > 6.0,
+            "{algorithm}: {}",
+            report.goodput(1000 * MS, 2000 * MS)
+        );
+    }
+}
+
+#[test]
+fn acknowledgements_are_not_paced() {
+    // The receiver's own controller never got beyond its first rate, at which a packet's credit takes 6 ms.
+    let report = at_fixed_rate(100.0, &wide());
+    let late: Vec<_> = report.rtt[5..].iter().filter(|rtt| **rtt > 20 * MS + MS / 5).collect();
+    assert!(late.is_empty(), "{late:?}");
+}
+
+#[test]
+fn flow_control_is_not_the_limit() {
+    let long = PathConfig::delay_only(100 * MS);
+    let report = at_fixed_rate(1000.0, &Bulk { duration: 1500 * MS, ..Bulk::over(long) });
+    let sent = report.sent_rate(1000 * MS, 1500 * MS).mbps();
+    assert!((sent / 1000.0 - 1.0).abs() < 0.01, "{sent}");
+}
