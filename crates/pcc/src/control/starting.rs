@@ -56,10 +56,10 @@ impl Starting {
     ) -> StartStep {
         self.awaiting = false;
         let utility = utility.utility(&overlook(config, result));
-        if let Some((rate, previous)) = self.previous {
-            if utility < previous {
-                return StartStep::Leave(rate);
-            }
+        if let Some((rate, previous)) = self.previous
+            && utility < previous
+        {
+            return StartStep::Leave(rate);
         }
         if result.is_limited() {
             return StartStep::Repeat;
