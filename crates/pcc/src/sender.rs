@@ -233,6 +233,11 @@ impl CongestionControl for Pcc {
         while let Some((role, result)) = self.monitor.close_next() {
             self.on_result(now, role, &result);
         }
+        if self.monitor.take_void() {
+            // A result that is waited for will never come: try again at the same rate.
+            self.control.limit(self.control.rate());
+            self.realign(now);
+        }
         self.on_deadline(now);
     }
 

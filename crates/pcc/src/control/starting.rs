@@ -67,13 +67,13 @@ impl Starting {
     ) -> StartStep {
         self.awaiting = false;
         let utility = utility.utility(&overlook(config, result));
-        if let Some((rate, previous)) = self.previous {
-            if utility < previous {
-                return StartStep::Leave(match config.exit {
-                    StartExit::LastGood => rate,
-                    StartExit::Arrived(fraction) => rate.max(arrival_rate(result) * fraction),
-                });
-            }
+        if let Some((rate, previous)) = self.previous
+            && utility < previous
+        {
+            return StartStep::Leave(match config.exit {
+                StartExit::LastGood => rate,
+                StartExit::Arrived(fraction) => rate.max(arrival_rate(result) * fraction),
+            });
         }
         if result.is_limited() {
             return StartStep::Repeat;

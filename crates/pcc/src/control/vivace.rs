@@ -112,6 +112,7 @@ pub struct Vivace {
 }
 
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one per connection, and a box would allocate per round")]
 enum State {
     Starting(Starting),
     Probing(Probes),

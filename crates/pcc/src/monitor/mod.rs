@@ -41,6 +41,8 @@ pub struct Monitor {
     intervals: VecDeque<Interval>,
     /// The id of the front interval; ids count up.
     front: u64,
+    /// Whether an interval that is waited for closed without a result.
+    void: bool,
     in_flight: u64,
     /// The latest send time of an acknowledged packet.
     acked_until: Option<Time>,
@@ -178,11 +180,20 @@ impl Monitor {
         self.front += 1;
         self.reorder_window = self.reorder_window.mul_f64(0.99);
         self.forget_old_packets();
-        let measurement = interval.measure(self.last_mean_rtt, self.min_rtt)?;
+        let Some(measurement) = interval.measure(self.last_mean_rtt, self.min_rtt) else {
+            self.void |= interval.plan.role != Role::Hold;
+            return None;
+        };
         if interval.packets_acked > 0 {
             self.last_mean_rtt = Some(measurement.rtt);
         }
         Some((interval.plan.role, measurement))
+    }
+
+    /// Whether, since the last call, an interval that is waited for closed without a result, because all its
+    /// packets were discarded.
+    pub fn take_void(&mut self) -> bool {
+        std::mem::take(&mut self.void)
     }
 
     /// Drops every interval in flight without a result, because the path fell silent.

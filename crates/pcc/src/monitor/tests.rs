@@ -102,7 +102,7 @@ fn fates_count_once() {
     (2..10).for_each(|number| assert!(ack(&mut monitor, number)));
     let (_, result) = monitor.close_next().unwrap();
     assert_eq!((result.packets_sent, result.packets_lost, result.loss), (10, 1, 0.1));
-    assert_eq!((result.throughput().mbps() - 9.0).abs() < 1e-9, true);
+    assert!((result.throughput().mbps() - 9.0).abs() < 1e-9);
     assert_eq!((monitor.close_next(), monitor.in_flight()), (None, 0));
 }
 

@@ -1,0 +1,188 @@
+//! What protects the path whatever the rate control does: brake, silence, idleness, caps (SPEC 0.4, 0.6, 2.5).
+
+mod support;
+
+use pcc::{AckedPacket, CongestionControl, Cut, Event, LostPacket, Pcc, Phase, Rate, Role, SentPacket, Time, profiles};
+use std::time::Duration;
+use support::{Flow, Path, Recorder, SIZE};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn observed(profile: &profiles::Profile) -> (Pcc, Recorder) {
+    let (mut controller, recorder) = (profile.build(1), Recorder::default());
+    controller.observe(Box::new(recorder.clone()));
+    (controller, recorder)
+}
+
+/// Each profile after ten seconds on a path of 20 Mbit/s and 30 ms.
+fn settled() -> impl Iterator<Item = (&'static str, Flow<Pcc>, Recorder)> {
+    profiles::all().into_iter().map(|profile| {
+        let (controller, recorder) = observed(&profile);
+        let mut flow = Flow::new(controller, Path::clean(20.0, 30));
+        flow.run(10 * SECOND);
+        recorder.take();
+        (profile.name, flow, recorder)
+    })
+}
+
+/// The cuts that were recorded: when, why, and the rate before and after.
+fn cuts(recorder: &Recorder) -> Vec<(Time, Cut, Rate, Rate)> {
+    let cut = |event| match event {
+        Event::Decision { time, from, to, cut: Some(cut) } => Some((time, cut, from, to)),
+        _ => None,
+    };
+    recorder.events().into_iter().filter_map(cut).collect()
+}
+
+#[test]
+fn every_profile_fills_a_clean_path() {
+    for (name, mut flow, _) in settled() {
+        let before = flow.arrived;
+        flow.run(20 * SECOND);
+        let mbps = (flow.arrived - before) as f64 * SIZE as f64 * 8e-6 / 20.0;
+        assert!((15.0..=20.01).contains(&mbps), "{name}: {mbps} Mbit/s");
+    }
+}
+
+#[test]
+fn heavy_loss_pulls_the_brake_once_per_flight() {
+    for (name, mut flow, recorder) in settled() {
+        let began = flow.now;
+        flow.path.loss = 0.75;
+        flow.run(Duration::from_millis(300));
+        let cuts = cuts(&recorder);
+        assert!(!cuts.is_empty(), "{name}");
+        for (_, cut, from, to) in &cuts {
+            assert_eq!((*cut, *to), (Cut::Loss, *from * 0.5), "{name}");
+        }
+        let (first, ..) = cuts[0];
+        assert!(first.since(began) < Duration::from_millis(250), "{name}: after {:?}", first.since(began));
+        // What was in flight at a cut can't pull it again: a whole round trip lies between two.
+        for pair in cuts.windows(2) {
+            assert!(pair[1].0.since(pair[0].0) >= Duration::from_millis(30), "{name}: {cuts:?}");
+        }
+        let heavy = recorder.intervals().iter().filter(|(_, result, _)| result.loss > 0.5).count();
+        assert!(heavy > cuts.len(), "{name}: {heavy} intervals lost more than half, {} cuts", cuts.len());
+    }
+}
+
+#[test]
+fn silence_halves_and_a_long_one_starts_anew() {
+    for (name, mut flow, recorder) in settled() {
+        let (began, before) = (flow.now, flow.controller.rate());
+        flow.path.dead = true;
+        // What was sent before still arrives for up to two round trips; then four of silence are borne.
+        let srtt = flow.controller.monitor().srtt().unwrap();
+        flow.run(3 * SECOND);
+        let cuts = cuts(&recorder);
+        let (first, kind, from, to) = cuts[0];
+        assert_eq!((kind, to), (Cut::Silence, from * 0.5), "{name}");
+        assert!((4 * srtt..10 * srtt).contains(&first.since(began)), "{name}: {:?}, srtt {srtt:?}", first.since(began));
+        assert!(cuts[1].0.since(first) >= 3 * srtt, "{name}: one cut per silence");
+        let anew = cuts.iter().position(|cut| cut.1 == Cut::Restart).expect("a restart");
+        assert!((1..4).contains(&anew) && cuts[anew..].iter().all(|cut| cut.1 == Cut::Restart), "{name}: {cuts:?}");
+        assert!(flow.controller.rate() < before * 0.1, "{name}");
+        // When the path is back, so is the flow. What was in flight is known to be lost by then.
+        flow.path.dead = false;
+        for number in flow.sent.saturating_sub(flow.in_flight / SIZE)..flow.sent {
+            let (time, sent) = (flow.now, flow.now);
+            flow.controller.on_packet_lost(&LostPacket { time, number, sent, bytes: SIZE });
+        }
+        flow.in_flight = 0;
+        flow.controller.on_batch_end(flow.now);
+        let arrived = flow.arrived;
+        flow.run(30 * SECOND);
+        assert!(flow.arrived - arrived > 20_000, "{name}: {} packets in 30 s", flow.arrived - arrived);
+    }
+}
+
+#[test]
+fn in_flight_is_capped() {
+    for (name, mut flow, _) in settled() {
+        for millis in [0, 100, 500] {
+            // Without acknowledgements no more than 2.5 round trips are sent, and ten packets.
+            let rate = flow.controller.pacing_rate().unwrap();
+            let monitor = flow.controller.monitor();
+            let rtt = monitor.min_rtt().unwrap().max(monitor.srtt().unwrap() / 2);
+            let expected = rate.bytes_in(rtt.mul_f64(2.5)) + 10 * 1200;
+            assert_eq!(flow.controller.in_flight_cap(), expected, "{name}");
+            flow.run(Duration::from_millis(millis));
+        }
+        flow.controller.on_mtu_change(9000);
+        assert!(flow.controller.in_flight_cap() >= 90_000);
+        assert!(flow.most_in_flight < 4 * 20_000_000 / 8 / 33 + 100_000, "{name}: {}", flow.most_in_flight);
+    }
+}
+
+#[test]
+fn the_rate_does_not_grow_beyond_twice_what_a_limited_application_sends() {
+    for (name, mut flow, _) in settled() {
+        flow.path.supply = Some(Rate::from_mbps(3.0));
+        flow.run(20 * SECOND);
+        let rate = flow.controller.rate().mbps();
+        assert!((2.0..6.5).contains(&rate), "{name}: {rate} Mbit/s while 3 are sent");
+        flow.path.supply = None;
+        let arrived = flow.arrived;
+        flow.run(20 * SECOND);
+        let mbps = (flow.arrived - arrived) as f64 * SIZE as f64 * 8e-6 / 20.0;
+        assert!(mbps > 10.0, "{name}: {mbps} Mbit/s once there is data again");
+    }
+}
+
+#[test]
+fn idleness_makes_the_rate_stale() {
+    for (name, mut flow, recorder) in settled() {
+        // A short pause keeps the rate.
+        flow.pause(Duration::from_millis(500));
+        let before = flow.controller.rate();
+        flow.run(Duration::from_millis(1));
+        assert_eq!((flow.controller.rate(), cuts(&recorder).len()), (before, 0), "{name}");
+        // A pause of a few seconds is many round trips: it starts anew at half of the rate.
+        flow.run(SECOND);
+        recorder.take();
+        flow.pause(5 * SECOND);
+        assert!(cuts(&recorder).is_empty(), "{name}: nothing in flight, nothing to wait for");
+        flow.run(Duration::from_millis(1));
+        let cuts = cuts(&recorder);
+        assert_eq!(cuts.len(), 1, "{name}: {cuts:?}");
+        assert_eq!((cuts[0].1, cuts[0].3), (Cut::Restart, cuts[0].2 * 0.5), "{name}");
+        assert!(recorder.events().iter().any(|event| matches!(event, Event::Phase { phase: Phase::Starting, .. })));
+    }
+}
+
+#[test]
+fn idle_for_some_round_trips_of_a_long_path_probes_anew() {
+    let (controller, recorder) = observed(&profiles::vivace_2018_latency());
+    let mut flow = Flow::new(controller, Path::clean(20.0, 600));
+    flow.run(60 * SECOND);
+    recorder.take();
+    flow.pause(4 * SECOND); // over 4 and under 10 round trips
+    flow.run(Duration::from_millis(1));
+    let cuts = cuts(&recorder);
+    assert_eq!(cuts.iter().map(|cut| cut.1).collect::<Vec<_>>(), [Cut::Silence]);
+}
+
+#[test]
+fn an_interval_of_discarded_packets_does_not_stop_the_search() {
+    for profile in profiles::all() {
+        let (mut controller, recorder) = observed(&profile);
+        // Enough to complete the first interval; then the keys that it was sent under are thrown away.
+        let mut now = Time::from_nanos(1_000_000_000);
+        for number in 0..200 {
+            controller.on_packet_sent(&SentPacket { time: now, number, bytes: SIZE });
+            now += controller.pacing_rate().unwrap().time_for(SIZE);
+        }
+        (0..200).for_each(|number| controller.on_packet_discarded(number));
+        controller.on_batch_end(now);
+        for number in 200..600 {
+            let sent = now;
+            controller.on_packet_sent(&SentPacket { time: sent, number, bytes: SIZE });
+            now += controller.pacing_rate().unwrap().time_for(SIZE);
+            let rtt = now.since(sent);
+            controller.on_packet_acked(&AckedPacket { time: now, number, sent, bytes: SIZE, rtt });
+            controller.on_batch_end(now);
+        }
+        let judged = recorder.intervals().iter().filter(|(role, ..)| *role != Role::Hold).count();
+        assert!(judged > 5, "{}: {judged} useful intervals", profile.name);
+    }
+}
