@@ -50,7 +50,7 @@ impl From<Preset> for Path {
             Path { name, rate, rtt, loss, queue }
         };
         match preset {
-            // SPEC and the Allegro paper, 4.1.3: the WINDS satellite.
+            // The WINDS satellite link of the Allegro paper (NSDI 2015).
             Preset::Satellite => path("satellite", 42.0, 800, 0.0074, 1_000_000),
             Preset::Lossy => path("lossy", 100.0, 30, 0.01, 375_000),
             Preset::Shallow => path("shallow", 100.0, 30, 0.0, 9_000),
