@@ -27,7 +27,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut config = ClientConfig::with_root_certificates(Arc::new(roots))?;
     let mut transport = TransportConfig::default();
     // This line is all it takes.
-    transport.congestion_controller_factory(Arc::new(Factory::profile(profiles::vivace_2018_latency())));
+    transport.congestion_controller_factory(Arc::new(Factory::profile(profiles::vivace_latency())));
     config.transport_config(Arc::new(transport));
 
     let client = endpoint(None)?;

@@ -26,7 +26,7 @@ pub struct Start {
 /// ```
 /// # use std::sync::Arc;
 /// let mut transport = noq::TransportConfig::default();
-/// transport.congestion_controller_factory(Arc::new(pcc_quic::Factory::profile(pcc::profiles::vivace_2018_latency())));
+/// transport.congestion_controller_factory(Arc::new(pcc_quic::Factory::profile(pcc::profiles::vivace_latency())));
 /// ```
 ///
 /// [`Transport`](crate::Transport) also sets what else in noq's configuration helps such a controller.

@@ -1,4 +1,8 @@
 //! PCC congestion control for QUIC connections of noq (and so iroh).
+//!
+//! [`Factory`] puts a controller under a connection by one line. [`Transport`] makes a whole noq configuration that suits
+//! it. For the rates to be met packet by packet, create endpoints with [`PreciseRuntime`]; and where a path may hold more
+//! than a few megabytes, let [`windows::follow_path`] keep flow control out of the way.
 
 mod algorithm;
 mod controller;

@@ -9,7 +9,7 @@
 //!   belongs to a depth of `n` packets, answered once, so throws surplus credit away. That is safe only while the
 //!   next packet may leave at once whatever the rate, or it would be held back according to the low answer. So
 //!   [`Pacing`] tracks a lower bound of noq's credit, and trims only when that covers a packet.
-//! * **Make up.** [`Pacing`] keeps a schedule of its own, the bytes that the rate owes, and answers 5/4 of the rate
+//! * **Make up.** [`Pacing`] keeps a schedule of its own, the bytes that the rate owes, and answers 3/2 of the rate
 //!   until they have left. A new rate starts a new schedule, since a past debt would falsify its measurement.
 //!
 //! noq also holds back pure acknowledgements until a whole packet's credit is there, which delays them by milliseconds
@@ -19,10 +19,11 @@
 use crate::runtime::LEAST_WAIT;
 use pcc::{Rate, Time};
 
-/// A larger debt is cut to this much of the rate's time, or to [`MOST_OWED_PACKETS`] if that is more: a sender that
-/// falls further behind isn't late, it had nothing to send.
-const MOST_OWED: f64 = 0.010;
-const MOST_OWED_PACKETS: f64 = 4.0;
+/// A larger debt is cut to this much of the rate's time, in seconds, within the bounds below. While the sender was
+/// late the bottleneck may have idled, and what is made up then queues there: a debt must fit into a shallow buffer.
+const MOST_OWED: f64 = 0.005;
+const LEAST_OWED_PACKETS: f64 = 4.0;
+const MOST_OWED_WAKES: f64 = 16.0;
 
 /// Small packets may be ahead of the schedule by this many full ones.
 const MOST_AHEAD_PACKETS: f64 = 10.0;
@@ -31,7 +32,7 @@ const MOST_AHEAD_PACKETS: f64 = 10.0;
 const AT_ONCE: f64 = 1.25e9;
 
 /// How much faster a debt is made up.
-const CATCH_UP: f64 = 1.25;
+const CATCH_UP: f64 = 1.5;
 
 /// A rate that differs by less still counts as the same one.
 const SAME_RATE: f64 = 0.005;
@@ -107,7 +108,8 @@ impl Pacing {
     pub(crate) fn on_sent(&mut self, now: Time, bytes: u64) {
         let bytes = bytes as f64;
         self.accrue(now);
-        let most = (self.rate * MOST_OWED).max(self.mtu * MOST_OWED_PACKETS);
+        let most = self.packets_per_wake() * MOST_OWED_WAKES * self.mtu;
+        let most = (self.rate * MOST_OWED).clamp(LEAST_OWED_PACKETS * self.mtu, most);
         self.owed = (self.owed + self.due - bytes).clamp(-MOST_AHEAD_PACKETS * self.mtu, most);
         self.due = 0.0;
 

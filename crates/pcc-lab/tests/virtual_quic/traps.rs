@@ -66,7 +66,9 @@ fn an_ordered_stream_survives_loss_on_a_long_path() {
 fn reordering_is_not_loss() {
     let bulk = Bulk { duration: 3000 * MS, reordering: 2 * MS, ..Bulk::over(path(100.0, 30 * MS, 100_000, 0.0)) };
     let mut config = Transport::default().config_with(Fixed::factory(50.0));
-    assert_eq!(bulk.run_with(config).lost_packets, 0);
+    let lost = bulk.run_with(config).lost_packets;
+    // Until the round-trip time is known well, one may come later than 9/8 of it.
+    assert!(lost <= 2, "{lost}");
 
     config = Transport::default().config_with(Fixed::factory(50.0));
     config.packet_threshold(3);
