@@ -4,17 +4,13 @@ use super::exit::{Context, Failure, Kind, Result};
 use super::identity::{Identity, client_crypto};
 use super::protocol::{KEEP_ALIVE, MAX_STREAMS, STREAM_WINDOW};
 use super::ticket::MAX_ADDRESSES;
-use noq::{ClientConfig, Endpoint, EndpointConfig, ServerConfig, TokioRuntime, TransportConfig, VarInt};
-use pcc_quic::Transport;
+use noq::{ClientConfig, Endpoint, EndpointConfig, ServerConfig, TransportConfig, VarInt};
+use pcc_quic::{PreciseRuntime, Transport, windows};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
-/// Data that may be on its way to the receiver, unread: enough for 1 Gbit/s and a second.
-const RECEIVE_WINDOW: u32 = 128 << 20;
 /// Until the sender has proved the secret there is no reason to keep more for it.
 const STRANGER_WINDOW: u32 = 16 << 10;
-/// Data that the sender keeps until it is acknowledged.
-const SEND_WINDOW: u64 = 128 << 20;
 
 fn common(transport: &Transport) -> TransportConfig {
     let mut config = transport.config();
@@ -33,25 +29,30 @@ pub fn server(identity: &Identity, socket: UdpSocket) -> Result<Endpoint> {
     let mut config = ServerConfig::with_crypto(Arc::new(identity.server_crypto()?));
     config.transport_config(Arc::new(transport)).max_incoming(64).incoming_buffer_size_total(1 << 20);
     let endpoint =
-        Endpoint::new(EndpointConfig::new(identity.reset_key()), Some(config), socket, Arc::new(TokioRuntime));
+        Endpoint::new(EndpointConfig::new(identity.reset_key()), Some(config), socket, Arc::new(PreciseRuntime));
     endpoint.doing(|| "start QUIC")
 }
 
 /// Opens the receiver's side of a connection for data, once the sender has proved the secret.
 pub fn open_for_data(connection: &noq::Connection) {
-    connection.set_receive_window(VarInt::from_u32(RECEIVE_WINDOW));
+    connection.set_receive_window(VarInt::from_u64(windows::START).unwrap_or(VarInt::MAX));
     connection.set_max_concurrent_uni_streams(VarInt::from_u32(MAX_STREAMS));
+    follow_path(connection);
+}
+
+/// Lets the windows of a connection grow with its path.
+pub fn follow_path(connection: &noq::Connection) {
+    tokio::spawn(windows::follow_path(connection, windows::CAP));
 }
 
 /// The sender's endpoint, and how it connects.
 pub fn client(transport: &Transport, certificate: [u8; 32]) -> Result<(Endpoint, ClientConfig)> {
     let mut config = common(transport);
-    config.send_window(SEND_WINDOW);
     config.max_concurrent_bidi_streams(VarInt::from_u32(0));
     config.max_concurrent_uni_streams(VarInt::from_u32(0));
     let mut client = ClientConfig::new(Arc::new(client_crypto(certificate)?));
     client.transport_config(Arc::new(config));
-    let endpoint = Endpoint::new(EndpointConfig::default(), None, bind(None)?, Arc::new(TokioRuntime));
+    let endpoint = Endpoint::new(EndpointConfig::default(), None, bind(None)?, Arc::new(PreciseRuntime));
     Ok((endpoint.doing(|| "start QUIC")?, client))
 }
 

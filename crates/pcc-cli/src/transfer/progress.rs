@@ -1,7 +1,7 @@
 //! What the user sees: a progress bar on a terminal, plain lines elsewhere, JSON lines for scripts.
 
 use super::exit::Failure;
-use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
@@ -119,9 +119,8 @@ impl Reporter {
             }
             Event::Done { files, bytes, seconds, bits_per_second, .. } => {
                 self.finish();
-                let time = HumanDuration(Duration::from_secs_f64(seconds.max(0.0)));
                 self.line(&format!(
-                    "done: {files} files, {} in {time} ({}), all verified",
+                    "done: {files} files, {} in {seconds:.1} s ({}), all verified",
                     HumanBytes(*bytes),
                     rate(*bits_per_second)
                 ));

@@ -13,6 +13,7 @@ use noq::{Endpoint, Incoming};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -28,10 +29,13 @@ const FAREWELL: Duration = Duration::from_secs(30);
 /// A connection attempt, after the proof or without.
 type Arrival = (SocketAddr, Result<Peer>);
 
-struct Receiver {
+/// A receiver that listens.
+pub struct Receiver {
     endpoint: Endpoint,
     secret: [u8; 32],
     shared: Arc<Shared>,
+    /// Tells if what an earlier start left cannot be taken up.
+    resume: oneshot::Receiver<Failure>,
     reporter: Arc<Reporter>,
     strangers: JoinSet<Arrival>,
     session: Option<Session>,
@@ -47,33 +51,10 @@ struct Session {
 
 /// Receives one transfer.
 pub async fn run(args: RecvArgs, reporter: Arc<Reporter>) -> Result<()> {
-    let dir = args.dir.clone();
-    let staging = spawn_blocking(move || Staging::open(&dir)).await.map_err(|e| Failure::new(Kind::Other, e))?;
-    let mut staging = staging?;
-    let encoded = staging.manifest()?;
-    let ready = listen(&args, &mut staging);
-    let (endpoint, ticket) = match ready {
-        Ok(ready) => ready,
-        Err(failure) => {
-            if encoded.is_none() {
-                // Nothing is in it.
-                let _ = staging.remove();
-            }
-            return Err(failure);
-        }
-    };
-    let secret = ticket.secret;
-    let text = ticket.to_string();
-    reporter.event(&Event::Ticket { ticket: &text, addresses: &ticket.addresses, resuming: encoded.is_some() });
-    let (shared, resume) = Shared::start(staging, encoded, args.overwrite, reporter.clone()).await;
-    let strangers = JoinSet::new();
-    let mut receiver = Receiver { endpoint, secret, shared, reporter, strangers, session: None, farewell: None };
-    let result = tokio::select! {
-        result = receiver.serve() => result,
-        Ok(failure) = resume => Err(failure),
-        failure = interrupted() => Err(failure),
-    };
-    receiver.leave(result).await
+    let (receiver, ticket) = Receiver::open(args, reporter.clone()).await?;
+    let (text, resuming) = (ticket.to_string(), receiver.shared.bound().is_some());
+    reporter.event(&Event::Ticket { ticket: &text, addresses: &ticket.addresses, resuming });
+    receiver.receive().await
 }
 
 fn listen(args: &RecvArgs, staging: &mut Staging) -> Result<(Endpoint, Ticket)> {
@@ -99,6 +80,40 @@ fn bind_all(port: u16) -> Result<UdpSocket> {
 }
 
 impl Receiver {
+    /// Takes up or prepares a transfer, and listens for it.
+    pub async fn open(args: RecvArgs, reporter: Arc<Reporter>) -> Result<(Self, Ticket)> {
+        let dir = args.dir.clone();
+        let staging = spawn_blocking(move || Staging::open(&dir)).await.map_err(|e| Failure::new(Kind::Other, e))?;
+        let mut staging = staging?;
+        let encoded = staging.manifest()?;
+        let (endpoint, ticket) = match listen(&args, &mut staging) {
+            Ok(ready) => ready,
+            Err(failure) => {
+                if encoded.is_none() {
+                    // Nothing is in it.
+                    let _ = staging.remove();
+                }
+                return Err(failure);
+            }
+        };
+        let (shared, resume) = Shared::start(staging, encoded, args.overwrite, reporter.clone()).await;
+        let (secret, strangers) = (ticket.secret, JoinSet::new());
+        let receiver = Self { endpoint, secret, shared, resume, reporter, strangers, session: None, farewell: None };
+        Ok((receiver, ticket))
+    }
+
+    /// Serves whoever comes until the transfer is complete.
+    pub async fn receive(mut self) -> Result<()> {
+        let (_never, nothing) = oneshot::channel();
+        let resume = std::mem::replace(&mut self.resume, nothing);
+        let result = tokio::select! {
+            result = self.serve() => result,
+            Ok(failure) = resume => Err(failure),
+            failure = interrupted() => Err(failure),
+        };
+        self.leave(result).await
+    }
+
     async fn serve(&mut self) -> Result<()> {
         loop {
             let far = Instant::now() + Duration::from_secs(3600);

@@ -172,6 +172,7 @@ impl Sender {
             Ok(agreed) => agreed,
             Err(failure) => return Ok((source, Err(failure))),
         };
+        endpoint::follow_path(connection);
         let total = source.manifest.bytes;
         let (batches, queue) = mpsc::channel(READ_AHEAD);
         let reader = spawn_blocking(move || {
