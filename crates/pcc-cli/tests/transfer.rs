@@ -129,9 +129,7 @@ fn ten_kills_resend_little() {
             recv.kill();
             recv = receiver(&target, &["--json"]);
             assert_eq!(recv.ticket(), first_ticket, "the ticket stays good");
-            while send.is_running() && send.events("start").len() <= starts {
-                std::thread::sleep(Duration::from_millis(10));
-            }
+            send.until("a new start", || (send.events("start").len() > starts).then_some(()));
         }
     }
     send.exits(0);

@@ -28,8 +28,7 @@ pub fn server(identity: &Identity, socket: UdpSocket) -> Result<Endpoint> {
     transport.receive_window(VarInt::from_u32(STRANGER_WINDOW));
     let mut config = ServerConfig::with_crypto(Arc::new(identity.server_crypto()?));
     config.transport_config(Arc::new(transport)).max_incoming(64).incoming_buffer_size_total(1 << 20);
-    let endpoint =
-        Endpoint::new(EndpointConfig::new(identity.reset_key()), Some(config), socket, Arc::new(PreciseRuntime));
+    let endpoint = Endpoint::new(identity.endpoint_config(), Some(config), socket, Arc::new(PreciseRuntime));
     endpoint.doing(|| "start QUIC")
 }
 

@@ -7,7 +7,8 @@
 use super::exit::{Failure, Kind, Result};
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq::crypto::{CryptoError, HmacKey};
-use noq::rustls;
+use noq::{EndpointConfig, rustls};
+use noq_proto::HashedConnectionIdGenerator;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
@@ -70,9 +71,17 @@ impl Identity {
         QuicServerConfig::try_from(config).map_err(|e| fail(&e))
     }
 
-    /// Keys the stateless reset tokens. A receiver that was restarted has the same, so it can tell a sender at once that the
-    /// old connection is gone, instead of leaving it to a timeout.
-    pub fn reset_key(&self) -> Arc<dyn HmacKey> {
+    /// Keys of an endpoint that a receiver has again after a restart: so it recognises packets of a connection that it no
+    /// longer knows, and can tell the sender at once, instead of leaving it to a timeout.
+    pub fn endpoint_config(&self) -> EndpointConfig {
+        let id = blake3::derive_key("pcc-transfer/1 connection ids", &self.secret);
+        let id = id.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let mut config = EndpointConfig::new(self.reset_key());
+        config.cid_generator(Arc::new(move || Box::new(HashedConnectionIdGenerator::from_key(id))));
+        config
+    }
+
+    fn reset_key(&self) -> Arc<dyn HmacKey> {
         Arc::new(ResetKey(blake3::derive_key("pcc-transfer/1 stateless reset", &self.secret)))
     }
 }

@@ -87,7 +87,8 @@ impl Pcc {
         });
     }
 
-    fn until<T>(&self, what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    /// Waits for something about it.
+    pub fn until<T>(&self, what: &str, mut found: impl FnMut() -> Option<T>) -> T {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(found) = found() {
