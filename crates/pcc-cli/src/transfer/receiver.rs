@@ -26,6 +26,9 @@ const VALIDATE_FROM: usize = 4;
 /// How long a sender that has not heard of the completion may come back to hear it.
 const FAREWELL: Duration = Duration::from_secs(30);
 
+/// How long the disk may take when the command is to end.
+const DISK: Duration = Duration::from_secs(5);
+
 /// A connection attempt, after the proof or without.
 type Arrival = (SocketAddr, Result<Peer>);
 
@@ -222,11 +225,16 @@ impl Receiver {
             self.endpoint.close(code, failure.message.as_bytes());
         }
         self.strangers.abort_all();
-        if let Some(session) = self.session.take() {
-            // It ends because its connection did; its state comes back.
-            let _ = session.task.await;
-        }
-        let state = self.shared.take().await;
+        let session = self.session.take();
+        let state = async {
+            if let Some(session) = session {
+                // It ends because its connection did, and gives the state back.
+                let _ = session.task.await;
+            }
+            self.shared.take().await
+        };
+        // A disk may keep them busy; then the folder stays, as after a kill.
+        let state = timeout(DISK, state).await.unwrap_or(State::Gone);
         let kept = spawn_blocking(move || dispose(state)).await.map_err(|e| Failure::new(Kind::Other, e))?;
         let _ = timeout(Duration::from_secs(2), self.endpoint.wait_idle()).await;
         match result {

@@ -7,7 +7,7 @@ use super::manifest::{self, Manifest};
 use super::progress::{Event, INTERVAL, Reporter, Snapshot};
 use super::protocol::{self, Answer, BATCH, Hello, RECORD_LEN, Record, connection_failure};
 use super::staging::Staging;
-use super::store::Store;
+use super::store::{Admitted, Store};
 use noq::{Connection, PathId, ReadExactError, RecvStream, SendStream};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -161,9 +161,10 @@ pub async fn run(mut peer: Peer, address: SocketAddr, shared: Arc<Shared>) -> En
         State::Bound(store) => store,
         State::Gone => return End::Fatal(Failure::new(Kind::Other, "the unfinished transfer cannot be taken up")),
         State::Fresh(staging) => match bind(&mut peer, staging, &shared).await {
-            Ok(store) => Box::new(store),
-            Err((staging, failure)) => {
-                *state = staging.map_or(State::Gone, State::Fresh);
+            (State::Bound(store), Ok(())) => store,
+            (unbound, result) => {
+                *state = unbound;
+                let failure = result.err().unwrap_or_else(|| Failure::new(Kind::Other, "there is no manifest"));
                 let lost = peer.connection.close_reason().is_some();
                 protocol::close(&peer.connection, &failure);
                 return if lost { End::Lost(failure) } else { End::Refused(address, failure) };
@@ -213,23 +214,18 @@ async fn wait_for_state(peer: &mut Peer, shared: &Shared) -> Result<OwnedMutexGu
     }
 }
 
-type BindError = (Option<Staging>, Failure);
-
-async fn bind(peer: &mut Peer, staging: Staging, shared: &Shared) -> Result<Store, BindError> {
+/// Gets the manifest. If the transfer does not become bound to it, the failure says why.
+async fn bind(peer: &mut Peer, staging: Staging, shared: &Shared) -> (State, Result<()>) {
     let encoded = match receive_manifest(peer).await {
         Ok(encoded) => encoded,
-        Err(failure) => return Err((Some(staging), failure)),
+        Err(failure) => return (State::Fresh(staging), Err(failure)),
     };
     let overwrite = shared.overwrite;
-    let bound = spawn_blocking(move || match Manifest::decode(&encoded) {
-        Ok(manifest) => Store::bind(staging, &encoded, manifest, overwrite),
-        Err(failure) => Err((staging, failure)),
+    let bound = spawn_blocking(move || match Admitted::bind(&staging, &encoded, overwrite) {
+        Ok(admitted) => (State::Bound(Box::new(Store::new(staging, admitted))), Ok(())),
+        Err(failure) => (State::Fresh(staging), Err(failure)),
     });
-    match bound.await {
-        Ok(Ok(store)) => Ok(store),
-        Ok(Err((staging, failure))) => Err((Some(staging), failure)),
-        Err(e) => Err((None, Failure::new(Kind::Other, e))),
-    }
+    bound.await.unwrap_or_else(|e| (State::Gone, Err(Failure::new(Kind::Other, e))))
 }
 
 async fn receive_manifest(peer: &mut Peer) -> Result<Vec<u8>> {

@@ -43,25 +43,32 @@ struct Partial {
     missing: u64,
 }
 
-impl Store {
-    /// Binds a fresh staging folder to the manifest of the first sender, if there are no objections.
-    pub fn bind(
-        staging: Staging,
-        encoded: &[u8],
-        manifest: Manifest,
-        overwrite: bool,
-    ) -> Result<Self, (Staging, Failure)> {
-        let checked = commit::check(&staging, &manifest, overwrite)
-            .and_then(|()| commit::check_space(&staging, manifest.bytes))
-            .and_then(|()| staging.save_manifest(encoded))
-            .and_then(|()| staging.journal());
-        match checked {
-            Ok(journal) => Ok(Self::new(staging, manifest, blake3::hash(encoded), journal)),
-            Err(failure) => Err((staging, failure)),
-        }
+/// A manifest that may be received.
+pub struct Admitted {
+    manifest: Manifest,
+    manifest_hash: blake3::Hash,
+    journal: std::fs::File,
+}
+
+impl Admitted {
+    /// Checks the manifest of the first sender, and if there are no objections binds the staging folder to it.
+    pub fn bind(staging: &Staging, encoded: &[u8], overwrite: bool) -> Result<Self> {
+        let manifest = Manifest::decode(encoded)?;
+        commit::check(staging, &manifest, overwrite)?;
+        commit::check_space(staging, manifest.bytes)?;
+        staging.save_manifest(encoded)?;
+        Self::open(staging, encoded, manifest)
     }
 
-    fn new(staging: Staging, manifest: Manifest, manifest_hash: blake3::Hash, journal: std::fs::File) -> Self {
+    fn open(staging: &Staging, encoded: &[u8], manifest: Manifest) -> Result<Self> {
+        Ok(Self { manifest, manifest_hash: blake3::hash(encoded), journal: staging.journal()? })
+    }
+}
+
+impl Store {
+    /// A transfer of which nothing is there yet.
+    pub fn new(staging: Staging, admitted: Admitted) -> Self {
+        let Admitted { manifest, manifest_hash, journal } = admitted;
         let mut store = Self {
             have: Bitmap::new(manifest.blocks),
             finished: Bitmap::new(manifest.entries.len() as u64),
@@ -87,9 +94,8 @@ impl Store {
 
     /// Takes up a transfer where it was cut: reads the journal, and hashes again every block that it names.
     pub fn resume(staging: Staging, encoded: &[u8], mut progress: impl FnMut(u64, u64)) -> Result<Self> {
-        let manifest = Manifest::decode(encoded)?;
-        let journal = staging.journal()?;
-        let mut store = Self::new(staging, manifest, blake3::hash(encoded), journal);
+        let admitted = Admitted::open(&staging, encoded, Manifest::decode(encoded)?)?;
+        let mut store = Self::new(staging, admitted);
         let mut blocks: HashMap<(u32, u32), [u8; 32]> = HashMap::new();
         store.read_journal(&mut blocks)?;
         if store.committed {

@@ -20,8 +20,8 @@ fn encoded(sizes: &[u64]) -> Vec<u8> {
 
 fn bind(path: &std::path::Path, encoded: &[u8]) -> Store {
     let staging = Staging::open(path).unwrap();
-    let bound = Store::bind(staging, encoded, Manifest::decode(encoded).unwrap(), false);
-    bound.map_err(|(_, failure)| failure).unwrap()
+    let admitted = Admitted::bind(&staging, encoded, false).unwrap();
+    Store::new(staging, admitted)
 }
 
 fn resume(path: &std::path::Path) -> Store {

@@ -173,6 +173,19 @@ async fn strangers_get_little() {
     still_works(setup).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_version_is_named() {
+    let setup = setup().await;
+    let mut crypto = identity::client_crypto(setup.ticket.certificate).unwrap();
+    crypto.set_alpn_protocols(vec![b"pcc-transfer/2".to_vec()]);
+    let (endpoint, _) = endpoint::client(&Transport::default(), setup.ticket.certificate).unwrap();
+    let config = noq::ClientConfig::new(Arc::new(crypto));
+    let connecting = endpoint.connect_with(config, setup.ticket.addresses[0], identity::SERVER_NAME).unwrap();
+    let failure = connection_failure(&connecting.await.unwrap_err());
+    assert_eq!(failure.kind, Kind::Version, "{failure}");
+    still_works(setup).await;
+}
+
 async fn refused_stream(setup: &Setup, manifest: &[u8], bytes: &[u8]) -> super::exit::Failure {
     let mut hostile = connect(&setup.ticket, manifest).await;
     loop {

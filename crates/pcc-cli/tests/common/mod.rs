@@ -167,7 +167,8 @@ pub fn forge(ticket: &str, change: impl FnOnce(&mut Ticket)) -> String {
     let mut content: Ticket = postcard::from_bytes(&bytes[..bytes.len() - 4]).expect("a ticket");
     change(&mut content);
     let mut bytes = postcard::to_stdvec(&content).expect("a ticket");
-    bytes.extend_from_slice(&blake3::hash(&bytes).as_bytes()[..4].to_owned());
+    let sum = blake3::hash(&bytes);
+    bytes.extend_from_slice(&sum.as_bytes()[..4]);
     format!("pcc1{}", base32.encode(&bytes).to_lowercase())
 }
 
