@@ -2,6 +2,7 @@
 
 mod demo;
 mod transfer;
+mod units;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

@@ -1,21 +1,142 @@
 //! `pcc send` and `pcc recv`: files and folders over QUIC.
 
+mod blocks;
+mod commit;
+mod endpoint;
+mod exit;
+mod identity;
+mod manifest;
+mod progress;
+mod protocol;
+mod receiver;
+mod sender;
+mod session;
+mod source;
+mod staging;
+mod store;
+#[cfg(test)]
+mod tests;
+mod ticket;
+
+use crate::units::parse_rate;
+use exit::{Failure, Kind, Result};
+use pcc::Rate;
+use pcc_quic::Algorithm;
+use progress::Reporter;
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+
+const SEND_EXAMPLES: &str = "\
+Examples:
+  pcc send photos/ notes.txt pcc1aeb...                    send a folder and a file
+  pcc send --max-rate 50mbit backup.tar pcc1aeb...         leave room for others
+  pcc send --controller cubic big.iso pcc1aeb...           compare congestion controllers
+
+The other side runs pcc recv, which prints the ticket. If a transfer is cut, run the same command again: only what is
+missing is sent. Executable bits, times and links that stay inside a sent folder are kept; devices, sockets and links
+that lead out of it are refused before anything is sent.";
+
+const RECV_EXAMPLES: &str = "\
+Examples:
+  pcc recv                                                 receive into this folder
+  pcc recv /srv/incoming --listen 0.0.0.0:4433             on a fixed port
+  pcc recv --listen 0.0.0.0:4433 --advertise 203.0.113.7:4433   behind a port forwarding
+
+The ticket is the only line on standard output. It admits one transfer; whoever has it may send, so treat it like a
+password. A transfer that was cut lives in DIR/.pcc-*: run the same command again to take it up with the same ticket, or
+delete that folder to give it up.";
 
 /// Sends files and folders to a waiting `pcc recv`.
 #[derive(clap::Args)]
-pub struct SendArgs {}
+#[command(after_help = SEND_EXAMPLES, after_long_help = format!("{SEND_EXAMPLES}\n\n{}", exit::HELP))]
+pub struct SendArgs {
+    /// Files and folders to send
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// The ticket that pcc recv printed
+    #[arg(value_name = "TICKET")]
+    ticket: String,
+    /// The congestion controller: vivace-latency, vivace-loss, allegro, cubic, newreno or bbr3
+    #[arg(long, value_name = "NAME", default_value_t)]
+    controller: Algorithm,
+    /// Never send faster than this, for example 50mbit
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    max_rate: Option<Rate>,
+    /// Give up when the receiver cannot be reached for this many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    timeout: u64,
+    /// Print one JSON object per line on standard output
+    #[arg(long)]
+    json: bool,
+}
 
 /// Waits for one transfer and writes it into a directory.
 #[derive(clap::Args)]
-pub struct RecvArgs {}
+#[command(after_help = RECV_EXAMPLES, after_long_help = format!("{RECV_EXAMPLES}\n\n{}", exit::HELP))]
+pub struct RecvArgs {
+    /// Where the files go
+    #[arg(value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+    /// Listen on this address only, for example 0.0.0.0:4433
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<SocketAddr>,
+    /// Put this address into the ticket too, for a receiver behind a port forwarding
+    #[arg(long, value_name = "ADDR")]
+    advertise: Vec<SocketAddr>,
+    /// Replace files that exist
+    #[arg(long)]
+    overwrite: bool,
+    /// Print one JSON object per line on standard output
+    #[arg(long)]
+    json: bool,
+}
 
 /// Runs `pcc send`.
-pub fn send(_args: SendArgs) -> ExitCode {
-    ExitCode::SUCCESS
+pub fn send(args: SendArgs) -> ExitCode {
+    let reporter = Arc::new(Reporter::new(args.json));
+    finish(&reporter.clone(), sender::run(args, reporter))
 }
 
 /// Runs `pcc recv`.
-pub fn recv(_args: RecvArgs) -> ExitCode {
-    ExitCode::SUCCESS
+pub fn recv(args: RecvArgs) -> ExitCode {
+    let reporter = Arc::new(Reporter::new(args.json));
+    finish(&reporter.clone(), receiver::run(args, reporter))
+}
+
+fn finish(reporter: &Reporter, work: impl Future<Output = Result<()>>) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let result = match runtime {
+        Ok(runtime) => {
+            let result = runtime.block_on(work);
+            // A thread that is busy with a disk must not keep the command from ending.
+            runtime.shutdown_background();
+            result
+        }
+        Err(e) => Err(Failure::io("start the runtime", &e)),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            reporter.failure(&failure);
+            failure.exit_code()
+        }
+    }
+}
+
+/// Resolves when the user wants to stop.
+async fn interrupted() -> Failure {
+    use tokio::signal::unix::{SignalKind, signal};
+    let terminated = async {
+        match signal(SignalKind::terminate()) {
+            Ok(mut signal) => signal.recv().await,
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminated => {}
+    }
+    Failure::new(Kind::Interrupted, "interrupted; run the same command again to go on")
 }

@@ -1,0 +1,151 @@
+//! From the staging folder to final names: nothing outside the destination, nothing replaced without being asked.
+
+use super::exit::{Context, Failure, Kind, Result, printable};
+use super::manifest::{Entry, Manifest, Mtime, What};
+use super::staging::Staging;
+use cap_std::fs::Dir;
+use rustix::fs::{AtFlags, RenameFlags, Timespec, Timestamps, linkat, renameat, renameat_with, unlinkat, utimensat};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+fn os_path(path: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(path))
+}
+
+/// Looks at the destination before anything is sent: what is in the way is said now and not after hours.
+pub fn check(staging: &Staging, manifest: &Manifest, overwrite: bool) -> Result<()> {
+    for entry in &manifest.entries {
+        let refuse =
+            |kind, why: &str| Failure::new(kind, format!("\"{}\" in {} {why}", entry.shown(), staging.path.display()));
+        let there = match staging.destination.symlink_metadata(os_path(&entry.path)) {
+            Ok(there) => there,
+            Err(e) if e.kind() == ErrorKind::NotFound => continue,
+            Err(e) if e.kind() == ErrorKind::InvalidFilename => {
+                return Err(refuse(Kind::BadName, "has too long a name"));
+            }
+            Err(e) => return Err(Failure::io(format!("look at \"{}\"", entry.shown()), &e)),
+        };
+        match &entry.what {
+            // A link in place of a folder is refused wherever it leads.
+            What::Dir { .. } if there.is_dir() => {}
+            What::Dir { .. } => return Err(refuse(Kind::Exists, "is in the way of a folder of that name")),
+            _ if there.is_dir() => return Err(refuse(Kind::Exists, "is a folder and will not be replaced")),
+            _ if overwrite => {}
+            _ => {
+                return Err(refuse(Kind::Exists, "exists already; move it away, or run pcc recv with --overwrite"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether there is room for that many bytes.
+pub fn check_space(staging: &Staging, needed: u64) -> Result<()> {
+    let space = rustix::fs::fstatvfs(&staging.destination).doing(|| format!("look at {}", staging.path.display()))?;
+    let free = space.f_bavail.saturating_mul(space.f_frsize);
+    if needed > free {
+        return Err(Failure::new(
+            Kind::DiskFull,
+            format!("not enough room in {}: {needed} bytes are to come and {free} are free", staging.path.display()),
+        ));
+    }
+    Ok(())
+}
+
+/// Completes the staged files: links, and times.
+pub fn prepare(staging: &Staging, manifest: &Manifest) -> Result<()> {
+    for (index, entry) in manifest.entries.iter().enumerate() {
+        let staged = index.to_string();
+        match &entry.what {
+            What::Dir { .. } => {}
+            What::File { mtime, .. } => {
+                set_mtime(&staging.data, Path::new(&staged), *mtime)
+                    .doing(|| format!("set the time of \"{}\"", entry.shown()))?;
+            }
+            What::Link { target } => {
+                let made = rustix::fs::symlinkat(OsStr::from_bytes(target), &staging.data, &staged);
+                made.or_else(|e| if e == Errno::EXIST { Ok(()) } else { Err(e) })
+                    .doing(|| format!("make the link \"{}\" -> \"{}\"", entry.shown(), printable(target)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn set_mtime(dir: &Dir, path: &Path, mtime: Mtime) -> rustix::io::Result<()> {
+    let unchanged = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT as _ };
+    let then = Timespec { tv_sec: mtime.secs, tv_nsec: mtime.nanos.into() };
+    utimensat(dir, path, &Timestamps { last_access: unchanged, last_modification: then }, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+/// Moves every staged file to its final name. What is no longer staged has been moved by an attempt that was cut.
+pub fn publish(staging: &Staging, manifest: &Manifest, overwrite: bool) -> Result<()> {
+    let mut made = Vec::new();
+    for (index, entry) in manifest.entries.iter().enumerate() {
+        match &entry.what {
+            What::Dir { mtime } => match staging.destination.create_dir(os_path(&entry.path)) {
+                Ok(()) => made.push((entry, *mtime)),
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => check_is_dir(staging, entry)?,
+                Err(e) => return Err(Failure::io(format!("make the folder \"{}\"", entry.shown()), &e)),
+            },
+            _ => publish_one(staging, entry, &index.to_string(), overwrite)?,
+        }
+    }
+    // Innermost first, and after everything in them, because that changes their times.
+    for (entry, mtime) in made.into_iter().rev() {
+        let (parent, name) = parent_dir(staging, entry)?;
+        set_mtime(&parent, Path::new(name), mtime).doing(|| format!("set the time of \"{}\"", entry.shown()))?;
+    }
+    Ok(())
+}
+
+fn check_is_dir(staging: &Staging, entry: &Entry) -> Result<()> {
+    let there = staging.destination.symlink_metadata(os_path(&entry.path));
+    if there.doing(|| format!("look at \"{}\"", entry.shown()))?.is_dir() {
+        return Ok(());
+    }
+    Err(Failure::new(Kind::Exists, format!("\"{}\" is in the way of a folder of that name", entry.shown())))
+}
+
+/// The folder that an entry goes into, opened without leaving the destination, and its name there.
+fn parent_dir<'a>(staging: &Staging, entry: &'a Entry) -> Result<(Dir, &'a OsStr)> {
+    let path = os_path(&entry.path);
+    let shown = || format!("open the folder of \"{}\"", entry.shown());
+    let name =
+        path.file_name().ok_or_else(|| Failure::new(Kind::BadName, format!("\"{}\" is no name", entry.shown())))?;
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => staging.destination.open_dir(parent),
+        _ => staging.destination.try_clone(),
+    };
+    Ok((parent.doing(shown)?, name))
+}
+
+fn publish_one(staging: &Staging, entry: &Entry, staged: &str, overwrite: bool) -> Result<()> {
+    if matches!(staging.data.symlink_metadata(staged), Err(e) if e.kind() == ErrorKind::NotFound) {
+        return Ok(());
+    }
+    let (parent, name) = parent_dir(staging, entry)?;
+    let moved = if overwrite {
+        renameat(&staging.data, staged, &parent, name)
+    } else {
+        match renameat_with(&staging.data, staged, &parent, name, RenameFlags::NOREPLACE) {
+            // Not every file system can: a second name does not replace anything either.
+            Err(Errno::INVAL | Errno::NOSYS) => linkat(&staging.data, staged, &parent, name, AtFlags::empty())
+                .and_then(|()| unlinkat(&staging.data, staged, AtFlags::empty())),
+            other => other,
+        }
+    };
+    moved.map_err(|e| {
+        let what = format!("\"{}\" in {}", entry.shown(), staging.path.display());
+        match e {
+            Errno::EXIST | Errno::ISDIR => Failure::new(
+                Kind::Exists,
+                format!("{what} appeared while it was received; move it away and run pcc recv again to finish"),
+            ),
+            e => Failure::io(format!("give {what} its name"), &e.into()),
+        }
+    })
+}

@@ -1,0 +1,189 @@
+//! What can go wrong, and the exit code of each.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+/// The kind of a failure: it decides the exit code, and is what one side tells the other when it closes the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// Anything without a code of its own.
+    Other = 1,
+    /// The ticket cannot be read.
+    BadTicket = 3,
+    /// The ticket does not open this receiver.
+    WrongTicket = 4,
+    /// The two sides speak different versions.
+    Version = 5,
+    /// The other side cannot be reached (any more).
+    LostPeer = 6,
+    /// A file is there already.
+    Exists = 7,
+    /// A name or link that is not allowed.
+    BadName = 8,
+    /// No room at the receiver.
+    DiskFull = 9,
+    /// Not permitted.
+    Permission = 10,
+    /// The source is missing, unreadable or changed while it was sent.
+    Source = 11,
+    /// Data did not match its hash.
+    Corrupt = 12,
+    /// A newer connection of the same transfer took over.
+    Replaced = 13,
+    /// Stopped by the user.
+    Interrupted = 130,
+}
+
+/// The exit codes as they appear in `--help`.
+pub const HELP: &str = "\
+Exit codes:
+  0    complete and verified
+  1    any other failure
+  2    wrong command line
+  3    the ticket cannot be read (mistyped?)
+  4    wrong ticket: another receiver, a wrong secret, or already used for another transfer
+  5    the two sides run different versions of pcc
+  6    the other side was lost and did not come back
+  7    a file is there already and --overwrite was not given
+  8    a name or link that is not allowed
+  9    disk full at the receiver
+  10   permission denied
+  11   a source file is missing, unreadable, or changed while it was sent
+  12   data did not match its hash
+  13   a newer sender of the same transfer took over
+  130  interrupted";
+
+impl Kind {
+    const ALL: [Kind; 13] = [
+        Kind::Other,
+        Kind::BadTicket,
+        Kind::WrongTicket,
+        Kind::Version,
+        Kind::LostPeer,
+        Kind::Exists,
+        Kind::BadName,
+        Kind::DiskFull,
+        Kind::Permission,
+        Kind::Source,
+        Kind::Corrupt,
+        Kind::Replaced,
+        Kind::Interrupted,
+    ];
+
+    /// The exit code, which is also the code on the wire.
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The kind with this code on the wire.
+    pub fn from_code(code: u64) -> Kind {
+        Self::ALL.into_iter().find(|kind| u64::from(kind.code()) == code).unwrap_or(Kind::Other)
+    }
+
+    /// The name in `--json` output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Other => "other",
+            Kind::BadTicket => "bad-ticket",
+            Kind::WrongTicket => "wrong-ticket",
+            Kind::Version => "version",
+            Kind::LostPeer => "lost-peer",
+            Kind::Exists => "exists",
+            Kind::BadName => "bad-name",
+            Kind::DiskFull => "disk-full",
+            Kind::Permission => "permission",
+            Kind::Source => "source",
+            Kind::Corrupt => "corrupt",
+            Kind::Replaced => "replaced",
+            Kind::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// A failure: its kind, and what happened, where, and what would be right.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// What kind of failure.
+    pub kind: Kind,
+    /// One line for people.
+    pub message: String,
+}
+
+/// The result of everything here.
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
+impl Failure {
+    /// A failure of this kind.
+    pub fn new(kind: Kind, message: impl fmt::Display) -> Self {
+        Self { kind, message: message.to_string() }
+    }
+
+    /// The failure that an operation on a file of this side ended with: "cannot write x: No space left on device".
+    pub fn io(doing: impl fmt::Display, error: &io::Error) -> Self {
+        let kind = match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => Kind::DiskFull,
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Kind::Permission,
+            io::ErrorKind::AlreadyExists => Kind::Exists,
+            _ => Kind::Other,
+        };
+        Self::new(kind, format!("cannot {doing}: {error}"))
+    }
+
+    /// The exit code.
+    pub fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.kind.code())
+    }
+}
+
+/// Turns an [`io::Error`] into a [`Failure`] that says what was being done.
+pub trait Context<T> {
+    /// Names the operation, as in "cannot {doing}: ...".
+    fn doing<D: fmt::Display>(self, doing: impl FnOnce() -> D) -> Result<T>;
+}
+
+impl<T> Context<T> for io::Result<T> {
+    fn doing<D: fmt::Display>(self, doing: impl FnOnce() -> D) -> Result<T> {
+        self.map_err(|error| Failure::io(doing(), &error))
+    }
+}
+
+impl<T> Context<T> for rustix::io::Result<T> {
+    fn doing<D: fmt::Display>(self, doing: impl FnOnce() -> D) -> Result<T> {
+        self.map_err(|error| Failure::io(doing(), &error.into()))
+    }
+}
+
+/// Text from the network as it may be shown: no control characters, no more than a line.
+pub fn printable(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).chars().take(1000).flat_map(escape).collect()
+}
+
+fn escape(c: char) -> impl Iterator<Item = char> {
+    // Bidirectional overrides could make a name look like another one.
+    let hostile = c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let escaped = hostile.then(|| c.escape_unicode());
+    escaped.into_iter().flatten().chain((!hostile).then_some(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_distinct_and_found_again() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::from_code(kind.code().into()), kind);
+            assert!(kind == Kind::Other || HELP.contains(&format!("\n  {:<5}", kind.code())));
+        }
+        assert_eq!(Kind::from_code(77), Kind::Other);
+    }
+
+    #[test]
+    fn control_characters_do_not_reach_the_terminal() {
+        assert_eq!(printable(b"a\x1b[2Jb\n"), "a\\u{1b}[2Jb\\u{a}");
+        assert_eq!(printable("fi\u{202e}exe".as_bytes()), "fi\\u{202e}exe");
+    }
+}

@@ -1,0 +1,252 @@
+//! What is sent: the list of files, folders and links, and the rules that a list from the network must obey.
+
+use super::blocks;
+use super::exit::{Failure, Kind, Result, printable};
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+
+/// The encoded list may be this long at most.
+pub const MAX_BYTES: usize = 64 << 20;
+const MAX_ENTRIES: usize = 1_000_000;
+const MAX_FILE: u64 = 1 << 46;
+const MAX_NAME: usize = 255;
+const MAX_PATH: usize = 4096;
+const MAX_DEPTH: usize = 128;
+
+/// The name of our own folder inside the destination starts with this.
+pub const STAGING_PREFIX: &str = ".pcc-";
+
+/// A modification time: seconds and nanoseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mtime {
+    /// Seconds, negative before 1970.
+    pub secs: i64,
+    /// Nanoseconds, below 10^9.
+    pub nanos: u32,
+}
+
+/// What an entry is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum What {
+    /// A folder.
+    Dir {
+        /// When it was last modified.
+        mtime: Mtime,
+    },
+    /// A file.
+    File {
+        /// Its length in bytes.
+        size: u64,
+        /// Whether its owner may execute it.
+        executable: bool,
+        /// When it was last modified.
+        mtime: Mtime,
+    },
+    /// A symbolic link.
+    Link {
+        /// Where it points: relative, and staying inside the tree.
+        target: Vec<u8>,
+    },
+}
+
+/// One file, folder or link. Every folder is listed before what is in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The path below the destination, components separated by `/`. Bytes, because names need not be UTF-8.
+    pub path: Vec<u8>,
+    /// What it is.
+    pub what: What,
+}
+
+impl Entry {
+    /// The path as it may be shown.
+    pub fn shown(&self) -> String {
+        printable(&self.path)
+    }
+
+    /// The size of a file, nothing for the rest.
+    pub fn size(&self) -> u64 {
+        match self.what {
+            What::File { size, .. } => size,
+            _ => 0,
+        }
+    }
+}
+
+/// A list that obeys the rules, and where each file's blocks lie in the sequence of all blocks.
+#[derive(Clone, Debug, Default)]
+pub struct Manifest {
+    /// The entries.
+    pub entries: Vec<Entry>,
+    first_block: Vec<u64>,
+    /// The number of blocks of all files.
+    pub blocks: u64,
+    /// The bytes of all files.
+    pub bytes: u64,
+    /// The number of files.
+    pub files: usize,
+}
+
+impl Manifest {
+    /// Checks the entries, all of them or nothing.
+    pub fn new(entries: Vec<Entry>) -> Result<Self> {
+        check(&entries, cfg!(any(target_os = "macos", target_os = "windows")))?;
+        let mut manifest = Self { first_block: Vec::with_capacity(entries.len()), ..Self::default() };
+        for entry in &entries {
+            manifest.first_block.push(manifest.blocks);
+            manifest.blocks += blocks::count(entry.size());
+            let total = manifest.bytes.checked_add(entry.size());
+            manifest.bytes = total.ok_or_else(|| Failure::new(Kind::BadName, "the files are impossibly large"))?;
+            manifest.files += usize::from(matches!(entry.what, What::File { .. }));
+        }
+        manifest.entries = entries;
+        Ok(manifest)
+    }
+
+    /// The place of a block in the sequence of all blocks, if the file has such a block.
+    pub fn block_id(&self, file: u32, block: u64) -> Option<u64> {
+        let entry = self.entries.get(file as usize)?;
+        (block < blocks::count(entry.size())).then(|| self.first_block[file as usize] + block)
+    }
+
+    /// The bytes that go over the wire.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        let failed = |e| Failure::new(Kind::Other, format!("cannot encode the list of files: {e}"));
+        let mut bytes = Vec::new();
+        for entry in &self.entries {
+            bytes = postcard::to_extend(entry, bytes).map_err(failed)?;
+        }
+        if bytes.len() > MAX_BYTES {
+            return Err(too_many());
+        }
+        Ok(bytes)
+    }
+
+    /// Reads and checks what came over the wire.
+    pub fn decode(mut bytes: &[u8]) -> Result<Self> {
+        // One by one, so that a short message cannot ask for a large allocation.
+        let mut entries = Vec::new();
+        while !bytes.is_empty() {
+            if entries.len() == MAX_ENTRIES {
+                return Err(too_many());
+            }
+            let (entry, rest) = postcard::take_from_bytes::<Entry>(bytes)
+                .map_err(|e| Failure::new(Kind::BadName, format!("the list of files cannot be read: {e}")))?;
+            entries.push(entry);
+            bytes = rest;
+        }
+        Self::new(entries)
+    }
+}
+
+fn too_many() -> Failure {
+    Failure::new(
+        Kind::BadName,
+        format!("more than {MAX_ENTRIES} files and folders in one transfer; send fewer at a time"),
+    )
+}
+
+fn check(entries: &[Entry], fold_case: bool) -> Result<()> {
+    if entries.is_empty() {
+        return Err(Failure::new(Kind::BadName, "there is nothing to send"));
+    }
+    if entries.len() > MAX_ENTRIES {
+        return Err(too_many());
+    }
+    let mut seen = HashSet::with_capacity(entries.len());
+    let mut dirs: HashSet<&[u8]> = HashSet::new();
+    for entry in entries {
+        let refuse = |why: &str| Failure::new(Kind::BadName, format!("\"{}\" {why}", entry.shown()));
+        check_path(&entry.path).map_err(refuse)?;
+        let key = if fold_case {
+            String::from_utf8_lossy(&entry.path).to_lowercase().into_bytes()
+        } else {
+            entry.path.clone()
+        };
+        if !seen.insert(key) {
+            return Err(refuse("is listed twice"));
+        }
+        // Parents are folders of this list, so nothing is ever written through a link that came with it.
+        if let Some(parent) = parent(&entry.path)
+            && !dirs.contains(parent)
+        {
+            return Err(refuse("is in a folder that is not listed before it"));
+        }
+        match &entry.what {
+            What::Dir { mtime } => {
+                check_mtime(mtime).map_err(refuse)?;
+                dirs.insert(&entry.path);
+            }
+            What::File { size, mtime, .. } => {
+                check_mtime(mtime).map_err(refuse)?;
+                if *size > MAX_FILE {
+                    return Err(refuse("is impossibly large"));
+                }
+            }
+            What::Link { target } => check_link(&entry.path, target).map_err(refuse)?,
+        }
+    }
+    Ok(())
+}
+
+fn parent(path: &[u8]) -> Option<&[u8]> {
+    path.iter().rposition(|&b| b == b'/').map(|slash| &path[..slash])
+}
+
+fn check_mtime(mtime: &Mtime) -> Result<(), &'static str> {
+    if mtime.nanos < 1_000_000_000 { Ok(()) } else { Err("has an impossible modification time") }
+}
+
+fn check_component(name: &[u8]) -> Result<(), &'static str> {
+    match name {
+        b"" => Err("has an empty name in its path, or is absolute"),
+        b"." | b".." => Err("has . or .. in its path"),
+        _ if name.len() > MAX_NAME => Err("has too long a name"),
+        _ if name.iter().any(|&b| b == 0 || b == b'\\') => Err("has a NUL or a backslash in its name"),
+        _ => Ok(()),
+    }
+}
+
+fn check_path(path: &[u8]) -> Result<(), &'static str> {
+    if path.len() > MAX_PATH {
+        return Err("has too long a path");
+    }
+    let mut depth = 0;
+    for (at, name) in path.split(|&b| b == b'/').enumerate() {
+        check_component(name)?;
+        let prefix = STAGING_PREFIX.as_bytes();
+        if at == 0 && name.len() >= prefix.len() && name[..prefix.len()].eq_ignore_ascii_case(prefix) {
+            return Err("has a name that pcc keeps for itself");
+        }
+        depth = at;
+    }
+    if depth >= MAX_DEPTH { Err("is too deep in folders") } else { Ok(()) }
+}
+
+/// A link may go up, but not above the sent folder it is in, and then only down: with `..` after a name it could go up
+/// from wherever another link leads.
+fn check_link(path: &[u8], target: &[u8]) -> Result<(), &'static str> {
+    const OUTSIDE: &str =
+        "is a link that is absolute or leads out of the folder that is sent; send what it points to instead";
+    if target.len() > MAX_PATH {
+        return Err("is a link with too long a target");
+    }
+    let folders_above = path.iter().filter(|&&b| b == b'/').count();
+    let mut names = target.split(|&b| b == b'/').peekable();
+    let mut ups = 0;
+    while names.next_if(|name| *name == b"..").is_some() {
+        ups += 1;
+    }
+    // The topmost of the folders above is the one that is sent; a link beside it has no folder to stay in.
+    if ups >= folders_above {
+        return Err(OUTSIDE);
+    }
+    for name in names {
+        check_component(name).map_err(|_| OUTSIDE)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "manifest_tests.rs"]
+mod tests;

@@ -1,0 +1,116 @@
+use super::*;
+
+const NOW: Mtime = Mtime { secs: 1_700_000_000, nanos: 5 };
+
+fn file(path: &[u8]) -> Entry {
+    Entry { path: path.to_vec(), what: What::File { size: 10, executable: false, mtime: NOW } }
+}
+
+fn dir(path: &[u8]) -> Entry {
+    Entry { path: path.to_vec(), what: What::Dir { mtime: NOW } }
+}
+
+fn link(path: &[u8], target: &[u8]) -> Entry {
+    Entry { path: path.to_vec(), what: What::Link { target: target.to_vec() } }
+}
+
+fn refused(entries: Vec<Entry>) -> String {
+    let failure = Manifest::new(entries).expect_err("must be refused");
+    assert_eq!(failure.kind, Kind::BadName);
+    failure.message
+}
+
+#[test]
+fn round_trip() {
+    let entries =
+        vec![dir(b"a"), file(b"a/\xff\xfe"), file("a/grüße".as_bytes()), link(b"a/l", b"gr"), dir(b"a/empty")];
+    let manifest = Manifest::new(entries.clone()).unwrap();
+    assert_eq!((manifest.files, manifest.bytes, manifest.blocks), (2, 20, 2));
+    let decoded = Manifest::decode(&manifest.encode().unwrap()).unwrap();
+    assert_eq!(decoded.entries, entries);
+    assert_eq!(decoded.block_id(1, 0), Some(0));
+    assert_eq!(decoded.block_id(2, 0), Some(1));
+    assert_eq!(decoded.block_id(2, 1), None);
+    assert_eq!(decoded.block_id(0, 0), None);
+    assert_eq!(decoded.block_id(99, 0), None);
+}
+
+#[test]
+fn hostile_names_are_refused() {
+    let long = vec![b'x'; 256];
+    let names: [&[u8]; 17] = [
+        b"",
+        b"/",
+        b"/etc/passwd",
+        b"..",
+        b"../x",
+        b"../../x",
+        b".",
+        b"./x",
+        b"a/../b",
+        b"a//b",
+        b"a/",
+        b"a\0b",
+        b"a\\b",
+        b"..\\x",
+        b".pcc-1234",
+        b".PCC-x/y",
+        &long,
+    ];
+    for name in names {
+        refused(vec![dir(b"a"), file(name)]);
+    }
+    refused(vec![file(&[b"ab/".repeat(2000), b"c".to_vec()].concat())]);
+}
+
+#[test]
+fn names_in_messages_are_harmless() {
+    assert!(!refused(vec![file(b"\x1b[2J/..")]).contains('\x1b'));
+}
+
+#[test]
+fn structure_is_checked() {
+    refused(vec![]);
+    refused(vec![file(b"a"), file(b"a")]);
+    refused(vec![file(b"a"), dir(b"a")]);
+    refused(vec![file(b"a/b")]);
+    refused(vec![file(b"a"), file(b"a/b")]);
+    // Nothing is written through a link that came along.
+    refused(vec![dir(b"d"), link(b"d/a", b"x"), file(b"d/a/b")]);
+    refused(vec![Entry { path: b"a".to_vec(), what: What::Dir { mtime: Mtime { secs: 0, nanos: 1_000_000_000 } } }]);
+    refused(vec![Entry { path: b"a".to_vec(), what: What::File { size: u64::MAX, executable: false, mtime: NOW } }]);
+}
+
+#[test]
+fn case_matters_only_where_it_does() {
+    let entries = [file(b"a"), file(b"A")];
+    assert!(check(&entries, false).is_ok());
+    assert!(check(&entries, true).is_err());
+}
+
+#[test]
+fn links_stay_inside() {
+    let within = |path: &[u8], target: &[u8]| Manifest::new(vec![dir(b"d"), dir(b"d/e"), link(path, target)]).is_ok();
+    assert!(within(b"d/l", b"e"));
+    assert!(within(b"d/l", b"e/f"));
+    assert!(within(b"d/e/l", b"../x"));
+    assert!(!within(b"d/e/l", b"../../x"));
+    assert!(!within(b"d/l", b"../x"));
+    assert!(!within(b"l", b"x"));
+    assert!(!within(b"d/l", b"/etc"));
+    assert!(!within(b"d/l", b""));
+    // Through another link this could lead anywhere.
+    assert!(!within(b"d/l", b"e/../x"));
+    assert!(!within(b"d/e/l", b".././x"));
+}
+
+#[test]
+fn garbage_is_no_list() {
+    let mut rng = fastrand::Rng::with_seed(7);
+    for _ in 0..2000 {
+        let bytes: Vec<u8> = (0..rng.usize(..200)).map(|_| rng.u8(..)).collect();
+        let _ = Manifest::decode(&bytes);
+    }
+    // A length of 2^63 in four bytes of message must not be believed.
+    assert!(Manifest::decode(&[0xff; 9]).is_err());
+}

@@ -1,0 +1,204 @@
+//! What the two sides say to each other.
+//!
+//! One bidirectional stream, opened by the sender, carries small messages, each behind its length. Everything large goes
+//! over unidirectional streams of the sender: first the manifest in pieces, then the blocks. A stream carries whole records
+//! of about [`BATCH`] bytes together: one large block, or many small ones. Streams this short neither wait for each other
+//! after a loss nor gather many gaps.
+
+use super::exit::{Failure, Kind, Result, printable};
+use noq::{ConnectionError, ReadExactError, RecvStream, SendStream, VarInt};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// A stream is closed when it carries this much.
+pub const BATCH: usize = super::blocks::BLOCK as usize;
+/// The longest message before the sender has proved the secret.
+pub const MAX_HELLO: usize = 256;
+/// The longest message after that: a list of runs of blocks.
+pub const MAX_MESSAGE: usize = 16 << 20;
+/// Data streams that may be open at once; together with the window of the connection it bounds memory.
+pub const MAX_STREAMS: u32 = 512;
+/// No stream needs more; small enough that its gaps can never exceed what noq tolerates.
+pub const STREAM_WINDOW: u32 = 1 << 20;
+/// Both sides speak up at least this often.
+pub const KEEP_ALIVE: Duration = Duration::from_secs(4);
+
+/// The first message of the sender.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Hello {
+    /// Proof that it knows the secret of the ticket.
+    pub proof: [u8; 32],
+    /// BLAKE3 of the manifest.
+    pub manifest: [u8; 32],
+    /// Its length in bytes.
+    pub manifest_len: u32,
+}
+
+/// Whatever the receiver says.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Answer {
+    /// The proof is good and the manifest is not known yet.
+    SendManifest,
+    /// Still hashing what an earlier connection left behind.
+    Checking {
+        /// Bytes checked.
+        bytes: u64,
+        /// Bytes to check.
+        total: u64,
+    },
+    /// What is there already, as runs (first, length): blocks in the sequence of all blocks, and finished entries.
+    Have {
+        /// Bytes of the blocks.
+        bytes: u64,
+        /// Blocks.
+        blocks: Vec<(u64, u64)>,
+        /// Entries of the manifest.
+        files: Vec<(u64, u64)>,
+    },
+    /// Bytes verified and stored so far.
+    Stored(u64),
+    /// All is verified and has its final name.
+    Complete,
+}
+
+/// The head of a record on a data stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// A block follows; its length is known from the manifest.
+    Block {
+        /// The entry of the manifest.
+        file: u32,
+        /// The block of the file.
+        block: u32,
+        /// What vouches for it.
+        hash: [u8; 32],
+    },
+    /// The BLAKE3 hash of a file of several blocks; nothing follows.
+    Root {
+        /// The entry of the manifest.
+        file: u32,
+        /// The hash.
+        hash: [u8; 32],
+    },
+}
+
+/// The length of an encoded [`Record`].
+pub const RECORD_LEN: usize = 40;
+const ROOT: u32 = u32::MAX;
+
+impl Record {
+    /// The bytes on the wire and in the journal.
+    pub fn encode(&self) -> [u8; RECORD_LEN] {
+        let (file, block, hash) = match self {
+            Record::Block { file, block, hash } => (file, *block, hash),
+            Record::Root { file, hash } => (file, ROOT, hash),
+        };
+        let mut bytes = [0; RECORD_LEN];
+        bytes[..4].copy_from_slice(&file.to_le_bytes());
+        bytes[4..8].copy_from_slice(&block.to_le_bytes());
+        bytes[8..].copy_from_slice(hash);
+        bytes
+    }
+
+    /// The record with these bytes. It may still name what does not exist.
+    pub fn decode(bytes: &[u8; RECORD_LEN]) -> Self {
+        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let mut hash = [0; 32];
+        hash.copy_from_slice(&bytes[8..]);
+        match word(4) {
+            ROOT => Record::Root { file: word(0), hash },
+            block => Record::Block { file: word(0), block, hash },
+        }
+    }
+}
+
+/// Sends one message.
+pub async fn send<T: Serialize>(stream: &mut SendStream, message: &T) -> Result<()> {
+    let body = postcard::to_stdvec(message).map_err(|e| Failure::new(Kind::Other, format!("cannot encode: {e}")))?;
+    let mut frame = Vec::with_capacity(4 + body.len());
+    frame.extend_from_slice(&(body.len() as u32).to_le_bytes());
+    frame.extend_from_slice(&body);
+    stream.write_chunk(frame.into()).await.map_err(|e| match e {
+        noq::WriteError::ConnectionLost(e) => connection_failure(&e),
+        other => Failure::new(Kind::Other, other),
+    })
+}
+
+/// Receives one message that is at most `limit` bytes long.
+pub async fn receive<T: DeserializeOwned>(stream: &mut RecvStream, limit: usize) -> Result<T> {
+    let broken = |what: &str| Failure::new(Kind::Other, format!("the other side sent {what}"));
+    let failed = |e| match e {
+        ReadExactError::ReadError(noq::ReadError::ConnectionLost(e)) => connection_failure(&e),
+        _ => broken("a message that ends early"),
+    };
+    let mut len = [0; 4];
+    stream.read_exact(&mut len).await.map_err(failed)?;
+    let len = u32::from_le_bytes(len) as usize;
+    if len > limit {
+        return Err(broken("too long a message"));
+    }
+    let mut body = vec![0; len];
+    stream.read_exact(&mut body).await.map_err(failed)?;
+    postcard::from_bytes(&body).map_err(|_| broken("a message that makes no sense"))
+}
+
+/// Closes the connection and tells the other side why.
+pub fn close(connection: &noq::Connection, failure: &Failure) {
+    connection.close(VarInt::from_u32(failure.kind.code().into()), failure.message.as_bytes());
+}
+
+/// Closes the connection because all is done.
+pub fn close_done(connection: &noq::Connection) {
+    connection.close(VarInt::from_u32(0), b"done");
+}
+
+/// Whether the other side closed the connection because all is done.
+pub fn is_done(error: &ConnectionError) -> bool {
+    matches!(error, ConnectionError::ApplicationClosed(close) if close.error_code == VarInt::from_u32(0))
+}
+
+/// Why the connection ended, as a failure of this side.
+pub fn connection_failure(error: &ConnectionError) -> Failure {
+    // TLS alerts in QUIC's range for them, RFC 9001 4.8.
+    const NO_APPLICATION_PROTOCOL: u64 = 0x100 + 120;
+    let code = match error {
+        ConnectionError::TransportError(e) => u64::from(e.code),
+        ConnectionError::ConnectionClosed(e) => u64::from(e.error_code),
+        _ => 0,
+    };
+    let version = "the other side runs another version of pcc; use the same on both sides";
+    match error {
+        _ if code == NO_APPLICATION_PROTOCOL => Failure::new(Kind::Version, version),
+        ConnectionError::VersionMismatch => Failure::new(Kind::Version, version),
+        ConnectionError::TransportError(e) if (0x100..0x200).contains(&code) => Failure::new(
+            Kind::WrongTicket,
+            format!("the receiver at this address is not the one that made the ticket ({e})"),
+        ),
+        ConnectionError::ApplicationClosed(close) => {
+            Failure::new(Kind::from_code(close.error_code.into_inner()), printable(&close.reason))
+        }
+        ConnectionError::TimedOut => Failure::new(Kind::LostPeer, "the other side does not answer"),
+        ConnectionError::Reset => Failure::new(Kind::LostPeer, "the other side was restarted"),
+        ConnectionError::LocallyClosed => Failure::new(Kind::LostPeer, "the connection was closed"),
+        other => Failure::new(Kind::LostPeer, format!("the connection failed: {other}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_round_trip() {
+        for record in [Record::Block { file: 3, block: 9, hash: [5; 32] }, Record::Root { file: 4, hash: [6; 32] }] {
+            assert_eq!(Record::decode(&record.encode()), record);
+        }
+    }
+
+    #[test]
+    fn hello_fits_its_limit() {
+        let hello = Hello { proof: [255; 32], manifest: [255; 32], manifest_len: u32::MAX };
+        assert!(postcard::to_stdvec(&hello).unwrap().len() <= MAX_HELLO);
+    }
+}

@@ -1,0 +1,286 @@
+//! `pcc recv`: waits for whoever holds the ticket.
+
+use super::endpoint;
+use super::exit::{Context, Failure, Kind, Result};
+use super::identity::proof;
+use super::progress::{Event, Reporter};
+use super::protocol::{self, Hello, MAX_HELLO, connection_failure};
+use super::session::{self, End, Peer, Shared, State};
+use super::staging::Staging;
+use super::ticket::Ticket;
+use super::{RecvArgs, interrupted};
+use noq::{Endpoint, Incoming};
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
+use tokio::time::{Instant, sleep_until, timeout};
+
+/// Whoever has not proved the secret after this long is closed.
+const PATIENCE: Duration = Duration::from_secs(6);
+/// Connections without a proof that are served at once; further ones are turned away.
+const MAX_STRANGERS: usize = 16;
+/// From so many on, each must first show that it receives at its address.
+const VALIDATE_FROM: usize = 4;
+/// How long a sender that has not heard of the completion may come back to hear it.
+const FAREWELL: Duration = Duration::from_secs(30);
+
+/// How long the disk may take when the command is to end.
+const DISK: Duration = Duration::from_secs(5);
+
+/// A connection attempt, after the proof or without.
+type Arrival = (SocketAddr, Result<Peer>);
+
+/// A receiver that listens.
+pub struct Receiver {
+    endpoint: Endpoint,
+    secret: [u8; 32],
+    shared: Arc<Shared>,
+    /// Tells if what an earlier start left cannot be taken up.
+    resume: oneshot::Receiver<Failure>,
+    reporter: Arc<Reporter>,
+    strangers: JoinSet<Arrival>,
+    session: Option<Session>,
+    /// Set when all is done but for the sender's confirmation.
+    farewell: Option<Instant>,
+}
+
+struct Session {
+    manifest: [u8; 32],
+    connection: noq::Connection,
+    task: JoinHandle<End>,
+}
+
+/// Receives one transfer.
+pub async fn run(args: RecvArgs, reporter: Arc<Reporter>) -> Result<()> {
+    let (receiver, ticket) = Receiver::open(args, reporter.clone()).await?;
+    let (text, resuming) = (ticket.to_string(), receiver.shared.bound().is_some());
+    reporter.event(&Event::Ticket { ticket: &text, addresses: &ticket.addresses, resuming });
+    receiver.receive().await
+}
+
+fn listen(args: &RecvArgs, staging: &mut Staging) -> Result<(Endpoint, Ticket)> {
+    let socket = match args.listen {
+        // The old port, so that the old ticket stays good.
+        Some(address) if address.port() == 0 => endpoint::bind(Some(SocketAddr::new(address.ip(), staging.port)))?,
+        Some(address) => endpoint::bind(Some(address))?,
+        None => bind_all(staging.port)?,
+    };
+    let bound = socket.local_addr().doing(|| "listen")?;
+    staging.save(bound.port())?;
+    let identity = &staging.identity;
+    let addresses = endpoint::reachable(bound, &args.advertise)?;
+    let ticket = Ticket { certificate: identity.certificate_hash(), secret: identity.secret, addresses };
+    Ok((endpoint::server(identity, socket)?, ticket))
+}
+
+fn bind_all(port: u16) -> Result<UdpSocket> {
+    endpoint::bind_any(port).doing(|| match port {
+        0 => "open a UDP socket".to_owned(),
+        _ => format!("listen on port {port}, where the ticket points; free it, or choose another with --listen and send the new ticket"),
+    })
+}
+
+impl Receiver {
+    /// Takes up or prepares a transfer, and listens for it.
+    pub async fn open(args: RecvArgs, reporter: Arc<Reporter>) -> Result<(Self, Ticket)> {
+        let dir = args.dir.clone();
+        let staging = spawn_blocking(move || Staging::open(&dir)).await.map_err(|e| Failure::new(Kind::Other, e))?;
+        let mut staging = staging?;
+        let encoded = staging.manifest()?;
+        let (endpoint, ticket) = match listen(&args, &mut staging) {
+            Ok(ready) => ready,
+            Err(failure) => {
+                if encoded.is_none() {
+                    // Nothing is in it.
+                    let _ = staging.remove();
+                }
+                return Err(failure);
+            }
+        };
+        let (shared, resume) = Shared::start(staging, encoded, args.overwrite, reporter.clone()).await;
+        let (secret, strangers) = (ticket.secret, JoinSet::new());
+        let receiver = Self { endpoint, secret, shared, resume, reporter, strangers, session: None, farewell: None };
+        Ok((receiver, ticket))
+    }
+
+    /// Serves whoever comes until the transfer is complete.
+    pub async fn receive(mut self) -> Result<()> {
+        let (_never, nothing) = oneshot::channel();
+        let resume = std::mem::replace(&mut self.resume, nothing);
+        let result = tokio::select! {
+            result = self.serve() => result,
+            Ok(failure) = resume => Err(failure),
+            failure = interrupted() => Err(failure),
+        };
+        self.leave(result).await
+    }
+
+    async fn serve(&mut self) -> Result<()> {
+        loop {
+            let far = Instant::now() + Duration::from_secs(3600);
+            let idle = self.session.is_none();
+            let session_over = async {
+                match &mut self.session {
+                    Some(session) => (&mut session.task).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                incoming = self.endpoint.accept() => match incoming {
+                    Some(incoming) => self.meet(incoming),
+                    None => return Err(Failure::new(Kind::Other, "the network endpoint closed")),
+                },
+                Some(Ok((address, arrival))) = self.strangers.join_next() => match arrival {
+                    Ok(peer) => self.admit(address, peer).await?,
+                    Err(failure) => self.refused(address, &failure),
+                },
+                end = session_over => {
+                    self.session = None;
+                    let end = end.map_err(|e| Failure::new(Kind::Other, e))?;
+                    if self.ended(end)? {
+                        return Ok(());
+                    }
+                }
+                () = sleep_until(self.farewell.unwrap_or(far)), if self.farewell.is_some() && idle => {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn meet(&mut self, incoming: Incoming) {
+        let waiting = self.strangers.len();
+        if waiting >= MAX_STRANGERS {
+            incoming.refuse();
+        } else if waiting >= VALIDATE_FROM && !incoming.remote_address_validated() {
+            // Fails only for an address that is validated.
+            let _ = incoming.retry();
+        } else {
+            let secret = self.secret;
+            let address = incoming.remote_address();
+            self.strangers.spawn(async move { (address, authenticate(incoming, secret).await) });
+        }
+    }
+
+    fn refused(&self, address: SocketAddr, failure: &Failure) {
+        let (kind, reason) = (failure.kind.name(), failure.message.clone());
+        self.reporter.event(&Event::Refused { peer: endpoint::shown(address), kind, reason });
+    }
+
+    /// Starts the session of a sender that proved the secret.
+    async fn admit(&mut self, address: SocketAddr, peer: Peer) -> Result<()> {
+        let wanted = peer.hello.manifest;
+        let bound = self.shared.bound().or(self.session.as_ref().map(|session| session.manifest));
+        if bound.is_some_and(|bound| bound != wanted) {
+            let failure = Failure::new(
+                Kind::WrongTicket,
+                "this ticket is already in use for another transfer (or the files changed since); \
+                 finish that one, or run pcc recv for a new ticket",
+            );
+            protocol::close(&peer.connection, &failure);
+            self.refused(address, &failure);
+            return Ok(());
+        }
+        if let Some(old) = self.session.take() {
+            let failure = Failure::new(Kind::Replaced, "a newer connection of the same transfer took over");
+            protocol::close(&old.connection, &failure);
+            let end = old.task.await.map_err(|e| Failure::new(Kind::Other, e))?;
+            // Even then it may have completed just before, and then this sender learns it.
+            if let End::Fatal(failure) = end {
+                protocol::close(&peer.connection, &failure);
+                return Err(failure);
+            }
+        }
+        self.reporter.event(&Event::Connected { peer: endpoint::shown(address) });
+        let connection = peer.connection.clone();
+        let task = tokio::spawn(session::run(peer, address, self.shared.clone()));
+        self.session = Some(Session { manifest: wanted, connection, task });
+        Ok(())
+    }
+
+    /// Whether this was the end of the transfer.
+    fn ended(&mut self, end: End) -> Result<bool> {
+        match end {
+            End::Complete => return Ok(true),
+            End::Unconfirmed => self.farewell = Some(Instant::now() + FAREWELL),
+            End::Lost(failure) => {
+                let reason = match failure.kind {
+                    Kind::Interrupted => "the sender was interrupted".to_owned(),
+                    _ => failure.message,
+                };
+                self.reporter.event(&Event::Lost { reason, retry_ms: None });
+            }
+            End::Refused(address, failure) => self.refused(address, &failure),
+            End::Fatal(failure) => return Err(failure),
+        }
+        Ok(false)
+    }
+
+    /// Ends all connections, and removes what is of no use to a later start.
+    async fn leave(mut self, result: Result<()>) -> Result<()> {
+        if let Err(failure) = &result {
+            let code = noq::VarInt::from_u32(failure.kind.code().into());
+            self.endpoint.close(code, failure.message.as_bytes());
+        }
+        self.strangers.abort_all();
+        let session = self.session.take();
+        let state = async {
+            if let Some(session) = session {
+                // It ends because its connection did, and gives the state back.
+                let _ = session.task.await;
+            }
+            self.shared.take().await
+        };
+        // A disk may keep them busy; then the folder stays, as after a kill.
+        let state = timeout(DISK, state).await.unwrap_or(State::Gone);
+        let kept = spawn_blocking(move || dispose(state)).await.map_err(|e| Failure::new(Kind::Other, e))?;
+        let _ = timeout(Duration::from_secs(2), self.endpoint.wait_idle()).await;
+        match result {
+            Ok(()) => {
+                self.shared.report_done();
+                kept
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+}
+
+fn dispose(state: State) -> Result<()> {
+    match state {
+        State::Fresh(staging) => staging.remove(),
+        State::Bound(store) if store.is_disposable() => store.into_staging().remove(),
+        State::Bound(_) | State::Gone => Ok(()),
+    }
+}
+
+/// Gives a stranger a few seconds to prove that it knows the secret.
+async fn authenticate(incoming: Incoming, secret: [u8; 32]) -> Result<Peer> {
+    let deadline = Instant::now() + PATIENCE;
+    let late = || Failure::new(Kind::WrongTicket, "no proof of the ticket's secret in time");
+    let connecting = incoming.accept().map_err(|e| connection_failure(&e))?;
+    let connection = match tokio::time::timeout_at(deadline, connecting).await {
+        Ok(connected) => connected.map_err(|e| connection_failure(&e))?,
+        Err(_) => return Err(late()),
+    };
+    let prove = async {
+        let (send, mut recv) = connection.accept_bi().await.map_err(|e| connection_failure(&e))?;
+        let hello: Hello = protocol::receive(&mut recv, MAX_HELLO).await?;
+        // Comparison of `blake3::Hash` takes constant time.
+        if proof(&connection, &secret)? != hello.proof {
+            return Err(Failure::new(
+                Kind::WrongTicket,
+                "the ticket's secret is wrong; use the ticket that pcc recv printed",
+            ));
+        }
+        Ok((send, hello))
+    };
+    match tokio::time::timeout_at(deadline, prove).await.unwrap_or_else(|_| Err(late())) {
+        Ok((send, hello)) => Ok(Peer { connection, send, hello }),
+        Err(failure) => {
+            protocol::close(&connection, &failure);
+            Err(failure)
+        }
+    }
+}

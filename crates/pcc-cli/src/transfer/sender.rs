@@ -1,0 +1,345 @@
+//! `pcc send`.
+
+use super::endpoint;
+use super::exit::{Failure, Kind, Result};
+use super::identity::{SERVER_NAME, proof};
+use super::progress::{Event, INTERVAL, Reporter, Snapshot};
+use super::protocol::{self, Answer, BATCH, Hello, MAX_MESSAGE, connection_failure};
+use super::source::{Batch, Source};
+use super::store::Bitmap;
+use super::ticket::Ticket;
+use super::{SendArgs, interrupted};
+use noq::{ClientConfig, Connection, Endpoint, PathId, RecvStream, WriteError};
+use pcc_quic::Transport;
+use std::cell::Cell;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+use tokio::task::{JoinSet, spawn_blocking};
+
+/// How long one attempt to connect may take.
+const HANDSHAKE: Duration = Duration::from_secs(8);
+/// An address gets this much of a head start over the next.
+const STAGGER: Duration = Duration::from_millis(100);
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// Batches that are read ahead.
+const READ_AHEAD: usize = 8;
+
+/// How an attempt ended.
+enum End {
+    Complete,
+    /// It may be better next time.
+    Lost(Failure),
+    Failed(Failure),
+}
+
+impl From<Failure> for End {
+    fn from(failure: Failure) -> Self {
+        match failure.kind {
+            Kind::LostPeer => End::Lost(failure),
+            // The other side was, and may be started again.
+            Kind::Interrupted => End::Lost(Failure::new(Kind::LostPeer, "the receiver was interrupted")),
+            _ => End::Failed(failure),
+        }
+    }
+}
+
+struct Sender {
+    ticket: Ticket,
+    endpoint: Endpoint,
+    config: ClientConfig,
+    reporter: Arc<Reporter>,
+    started: Option<Instant>,
+    moved: u64,
+    last_contact: Instant,
+}
+
+/// Sends, and keeps trying until it is done or hopeless.
+pub async fn run(args: SendArgs, reporter: Arc<Reporter>) -> Result<()> {
+    let ticket: Ticket = args.ticket.parse()?;
+    let paths = args.paths;
+    let source = spawn_blocking(move || Source::find(&paths)).await.map_err(|e| Failure::new(Kind::Other, e))??;
+    let transport = Transport { algorithm: args.controller, max_rate: args.max_rate, seed: fastrand::u64(..) };
+    let (endpoint, config) = endpoint::client(&transport, ticket.certificate)?;
+    let now = Instant::now();
+    let mut sender = Sender { ticket, endpoint, config, reporter, started: None, moved: 0, last_contact: now };
+    let result = tokio::select! {
+        result = sender.keep_trying(source, Duration::from_secs(args.timeout)) => result,
+        failure = interrupted() => Err(failure),
+    };
+    if let Err(failure) = &result {
+        // Whichever connection there still is.
+        sender.endpoint.close(noq::VarInt::from_u32(failure.kind.code().into()), failure.message.as_bytes());
+    }
+    // The last packet, which tells the other side, must get out.
+    let _ = tokio::time::timeout(Duration::from_secs(2), sender.endpoint.wait_idle()).await;
+    result
+}
+
+impl Sender {
+    async fn keep_trying(&mut self, mut source: Source, patience: Duration) -> Result<()> {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let before = self.last_contact;
+            let (kept, end) = self.attempt(source).await?;
+            source = kept;
+            if self.last_contact != before {
+                pause = FIRST_PAUSE;
+            }
+            match end {
+                End::Complete => {
+                    let seconds = self.started.map_or(0.0, |started| started.elapsed().as_secs_f64());
+                    let (files, bytes, moved) = (source.manifest.files, source.manifest.bytes, self.moved);
+                    let bits_per_second = moved as f64 * 8.0 / seconds.max(1e-6);
+                    self.reporter.event(&Event::Done { files, bytes, moved, seconds, bits_per_second });
+                    return Ok(());
+                }
+                End::Failed(failure) => return Err(failure),
+                End::Lost(failure) if self.last_contact.elapsed() + pause > patience => {
+                    return Err(Failure::new(
+                        Kind::LostPeer,
+                        format!(
+                            "gave up after {} s without the receiver: {failure}; is pcc recv still running, and is its address reachable? \
+                             Run the same command again to go on",
+                            patience.as_secs()
+                        ),
+                    ));
+                }
+                End::Lost(failure) => {
+                    let reason = failure.message;
+                    self.reporter.event(&Event::Lost { reason, retry_ms: Some(pause.as_millis() as u64) });
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+            }
+        }
+    }
+
+    /// The source comes back, with what was learnt about it. An error means that it did not.
+    async fn attempt(&mut self, source: Source) -> Result<(Source, End)> {
+        let connection = match self.connect().await {
+            Ok(connection) => connection,
+            Err(failure) => return Ok((source, failure.into())),
+        };
+        let (source, result) = self.transfer(&connection, source).await?;
+        self.last_contact = Instant::now();
+        Ok((
+            source,
+            match result {
+                Ok(()) => {
+                    protocol::close_done(&connection);
+                    End::Complete
+                }
+                Err(failure) => {
+                    // When the other side closed the connection, its reason explains whatever failed here.
+                    let failure = match connection.close_reason() {
+                        Some(reason) if failure.kind == Kind::Other => connection_failure(&reason),
+                        _ => failure,
+                    };
+                    protocol::close(&connection, &failure);
+                    failure.into()
+                }
+            },
+        ))
+    }
+
+    /// Tries all addresses of the ticket; the first that answers, and has the right certificate, wins.
+    async fn connect(&self) -> Result<Connection> {
+        let mut attempts = JoinSet::new();
+        for (n, address) in (0u32..).zip(self.ticket.addresses.iter().copied()) {
+            let (endpoint, config) = (self.endpoint.clone(), self.config.clone());
+            attempts.spawn(async move {
+                tokio::time::sleep(STAGGER * n).await;
+                connect_to(&endpoint, config, address).await
+            });
+        }
+        let mut worst: Option<Failure> = None;
+        while let Some(joined) = attempts.join_next().await {
+            match joined.map_err(|e| Failure::new(Kind::Other, e))? {
+                Ok(connection) => return Ok(connection),
+                // As long as one address merely does not answer, it may be the right one.
+                Err(failure) if worst.as_ref().is_none_or(|w| w.kind != Kind::LostPeer) => worst = Some(failure),
+                Err(_) => {}
+            }
+        }
+        Err(worst.unwrap_or_else(|| Failure::new(Kind::BadTicket, "the ticket names no address")))
+    }
+
+    async fn transfer(&mut self, connection: &Connection, source: Source) -> Result<(Source, Result<()>)> {
+        let (have, finished, control) = match self.agree(connection, &source).await {
+            Ok(agreed) => agreed,
+            Err(failure) => return Ok((source, Err(failure))),
+        };
+        endpoint::follow_path(connection);
+        let total = source.manifest.bytes;
+        let (batches, queue) = mpsc::channel(READ_AHEAD);
+        let reader = spawn_blocking(move || {
+            let mut source = source;
+            let result = source.read(&have, &finished, &batches);
+            (source, result)
+        });
+        let mut reader = Reader { handle: Some(reader), finished: None };
+        let stored = Cell::new(0);
+        let result = tokio::select! {
+            result = listen(control, &stored) => result,
+            failure = pump(connection, queue, &mut reader) => Err(failure),
+            () = self.report(connection, &stored, total) => Ok(()),
+        };
+        if stored.get() > 0 {
+            self.report_once(connection, if result.is_ok() { total } else { stored.get() }, total);
+        }
+        // The queue is gone, so the reader stops at the next block.
+        let (source, read) = reader.wait().await?;
+        Ok((source, read.and(result)))
+    }
+
+    /// Shows the proof and the manifest, and learns what is there already.
+    async fn agree(&mut self, connection: &Connection, source: &Source) -> Result<(Bitmap, Bitmap, RecvStream)> {
+        let (mut send, mut control) = connection.open_bi().await.map_err(|e| connection_failure(&e))?;
+        let proof = *proof(connection, &self.ticket.secret)?.as_bytes();
+        let manifest = *blake3::hash(&source.encoded).as_bytes();
+        protocol::send(&mut send, &Hello { proof, manifest, manifest_len: source.encoded.len() as u32 }).await?;
+        loop {
+            match protocol::receive(&mut control, MAX_MESSAGE).await? {
+                Answer::SendManifest => {
+                    for at in (0..source.encoded.len()).step_by(BATCH) {
+                        let piece = source.encoded.slice(at..source.encoded.len().min(at + BATCH));
+                        send_stream(connection, &mut [piece], 0).await?;
+                    }
+                }
+                Answer::Checking { bytes, total } => self.reporter.event(&Event::Checking { bytes, total }),
+                Answer::Have { bytes, blocks, files } => {
+                    let manifest = &source.manifest;
+                    let have = Bitmap::from_runs(manifest.blocks, &blocks);
+                    let finished = Bitmap::from_runs(manifest.entries.len() as u64, &files);
+                    let (Some(have), Some(finished), true) = (have, finished, bytes <= manifest.bytes) else {
+                        return Err(Failure::new(Kind::Other, "the receiver claims to have what was never sent"));
+                    };
+                    let peer = endpoint::shown(remote(connection));
+                    self.reporter.event(&Event::Connected { peer });
+                    self.reporter.event(&Event::Start { files: manifest.files, bytes: manifest.bytes, have: bytes });
+                    if self.started.is_none() {
+                        self.started = Some(Instant::now());
+                        self.moved = manifest.bytes - bytes;
+                    }
+                    self.last_contact = Instant::now();
+                    return Ok((have, finished, control));
+                }
+                Answer::Stored(_) | Answer::Complete => {
+                    return Err(Failure::new(Kind::Other, "the receiver answered out of turn"));
+                }
+            }
+        }
+    }
+
+    async fn report(&self, connection: &Connection, stored: &Cell<u64>, total: u64) {
+        let mut interval = tokio::time::interval(INTERVAL);
+        loop {
+            interval.tick().await;
+            self.report_once(connection, stored.get(), total);
+        }
+    }
+
+    fn report_once(&self, connection: &Connection, stored: u64, total: u64) {
+        let stats = connection.stats();
+        let rtt = connection.rtt(PathId::ZERO).unwrap_or_default();
+        self.reporter.event(&Event::Progress(Snapshot {
+            stored,
+            total,
+            bits_per_second: self.reporter.rate(stored),
+            rtt_ms: rtt.as_secs_f64() * 1e3,
+            loss: stats.lost_packets as f64 / stats.sent_packets.max(1) as f64,
+        }));
+    }
+}
+
+fn remote(connection: &Connection) -> SocketAddr {
+    let path = connection.path(PathId::ZERO).and_then(|path| path.remote_address().ok());
+    path.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)))
+}
+
+async fn connect_to(endpoint: &Endpoint, config: ClientConfig, address: SocketAddr) -> Result<Connection> {
+    let shown = endpoint::shown(address);
+    let connecting = endpoint
+        .connect_with(config, address, SERVER_NAME)
+        .map_err(|e| Failure::new(Kind::LostPeer, format!("cannot connect to {shown}: {e}")))?;
+    match tokio::time::timeout(HANDSHAKE, connecting).await {
+        Ok(Ok(connection)) => Ok(connection),
+        Ok(Err(e)) => {
+            let failure = connection_failure(&e);
+            Err(Failure::new(failure.kind, format!("{shown}: {failure}")))
+        }
+        Err(_) => Err(Failure::new(Kind::LostPeer, format!("{shown} does not answer"))),
+    }
+}
+
+/// Takes what the receiver says until it says that all is complete.
+async fn listen(mut control: RecvStream, stored: &Cell<u64>) -> Result<()> {
+    loop {
+        match protocol::receive(&mut control, MAX_MESSAGE).await? {
+            Answer::Stored(bytes) => stored.set(bytes),
+            Answer::Complete => return Ok(()),
+            _ => return Err(Failure::new(Kind::Other, "the receiver answered out of turn")),
+        }
+    }
+}
+
+/// Puts batches on streams until the last one, and then waits; ends only by failing.
+async fn pump(connection: &Connection, mut queue: mpsc::Receiver<Batch>, reader: &mut Reader) -> Failure {
+    // Older streams go first, and so do their repairs after a loss: what is not finished when the path is cut is little.
+    let mut priority = -1;
+    while let Some(mut batch) = queue.recv().await {
+        if let Err(failure) = send_stream(connection, &mut batch, priority).await {
+            return failure;
+        }
+        priority = priority.saturating_sub(1);
+    }
+    match reader.failure().await {
+        Some(failure) => failure,
+        None => std::future::pending().await,
+    }
+}
+
+async fn send_stream(connection: &Connection, chunks: &mut [bytes::Bytes], priority: i32) -> Result<()> {
+    let mut stream = connection.open_uni().await.map_err(|e| connection_failure(&e))?;
+    let failed = |e| match e {
+        WriteError::ConnectionLost(e) => connection_failure(&e),
+        other => Failure::new(Kind::Other, format!("the receiver does not take the data: {other}")),
+    };
+    stream.set_priority(priority).map_err(|e| failed(e.into()))?;
+    stream.write_all_chunks(chunks).await.map_err(failed)?;
+    stream.finish().map_err(|e| failed(e.into()))
+}
+
+type ReadResult = (Source, Result<()>);
+
+/// The thread that reads.
+struct Reader {
+    handle: Option<tokio::task::JoinHandle<ReadResult>>,
+    finished: Option<ReadResult>,
+}
+
+impl Reader {
+    async fn join(&mut self) -> Result<()> {
+        if let Some(handle) = &mut self.handle {
+            let result = handle.await;
+            self.handle = None;
+            self.finished = Some(result.map_err(|e| Failure::new(Kind::Other, e))?);
+        }
+        Ok(())
+    }
+
+    async fn failure(&mut self) -> Option<Failure> {
+        if let Err(failure) = self.join().await {
+            return Some(failure);
+        }
+        self.finished.as_ref().and_then(|(_, result)| result.as_ref().err().cloned())
+    }
+
+    async fn wait(mut self) -> Result<ReadResult> {
+        self.join().await?;
+        self.finished.ok_or_else(|| Failure::new(Kind::Other, "the reading thread is gone"))
+    }
+}

@@ -1,0 +1,388 @@
+//! One authenticated connection at the receiver, from the manifest to the confirmation.
+
+use super::blocks;
+use super::endpoint;
+use super::exit::{Failure, Kind, Result};
+use super::manifest::{self, Manifest};
+use super::progress::{Event, INTERVAL, Reporter, Snapshot};
+use super::protocol::{self, Answer, BATCH, Hello, RECORD_LEN, Record, connection_failure};
+use super::staging::Staging;
+use super::store::{Admitted, Store};
+use noq::{Connection, PathId, ReadExactError, RecvStream, SendStream};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio::sync::{OwnedMutexGuard, mpsc, oneshot};
+use tokio::task::{JoinSet, spawn_blocking};
+
+/// Blocks that wait for the disk.
+const QUEUE: usize = 16;
+/// How long the sender may take to confirm the completion.
+const CONFIRMATION: Duration = Duration::from_secs(10);
+
+/// A sender that proved the secret.
+pub struct Peer {
+    /// The connection.
+    pub connection: Connection,
+    /// The control stream to it.
+    pub send: SendStream,
+    /// What it said first.
+    pub hello: Hello,
+}
+
+/// What the transfer is at.
+pub enum State {
+    /// No sender yet.
+    Fresh(Staging),
+    /// Bound to the manifest of a sender.
+    Bound(Box<Store>),
+    /// In the hands of a session.
+    Gone,
+}
+
+/// How a session ended.
+pub enum End {
+    /// All is there and the sender knows.
+    Complete,
+    /// All is there but the sender may not know.
+    Unconfirmed,
+    /// The connection is gone.
+    Lost(Failure),
+    /// The sender was turned away; another may come.
+    Refused(SocketAddr, Failure),
+    /// Nothing can be received any more.
+    Fatal(Failure),
+}
+
+/// What sessions, one after the other, share.
+pub struct Shared {
+    state: Arc<tokio::sync::Mutex<State>>,
+    overwrite: bool,
+    reporter: Arc<Reporter>,
+    bound: Mutex<Option<[u8; 32]>>,
+    checked: AtomicU64,
+    to_check: AtomicU64,
+    summary: Mutex<Option<Summary>>,
+}
+
+struct Summary {
+    started: Instant,
+    files: usize,
+    bytes: u64,
+    moved: u64,
+}
+
+impl Shared {
+    /// Takes up what is in the staging folder; hashing it goes on in the background, and sessions wait for it. The second
+    /// value tells if that fails.
+    pub async fn start(
+        staging: Staging,
+        encoded: Option<Vec<u8>>,
+        overwrite: bool,
+        reporter: Arc<Reporter>,
+    ) -> (Arc<Self>, oneshot::Receiver<Failure>) {
+        let shared = Arc::new(Self {
+            state: Arc::new(tokio::sync::Mutex::new(State::Gone)),
+            overwrite,
+            reporter,
+            bound: Mutex::new(encoded.as_ref().map(|bytes| *blake3::hash(bytes).as_bytes())),
+            checked: AtomicU64::new(0),
+            to_check: AtomicU64::new(0),
+            summary: Mutex::new(None),
+        });
+        let mut state = shared.state.clone().lock_owned().await;
+        let (failed, failure) = oneshot::channel();
+        match encoded {
+            None => *state = State::Fresh(staging),
+            Some(encoded) => {
+                let shared = shared.clone();
+                spawn_blocking(move || match shared.resume(staging, &encoded) {
+                    Ok(store) => *state = State::Bound(Box::new(store)),
+                    Err(e) => drop(failed.send(e)),
+                });
+            }
+        }
+        (shared, failure)
+    }
+
+    fn resume(&self, staging: Staging, encoded: &[u8]) -> Result<Store> {
+        let mut shown = Instant::now();
+        Store::resume(staging, encoded, |bytes, total| {
+            self.checked.store(bytes, Ordering::Relaxed);
+            self.to_check.store(total, Ordering::Relaxed);
+            if shown.elapsed() >= INTERVAL || bytes == total {
+                shown = Instant::now();
+                self.reporter.event(&Event::Checking { bytes, total });
+            }
+        })
+    }
+
+    /// The manifest that this transfer is bound to.
+    pub fn bound(&self) -> Option<[u8; 32]> {
+        self.bound.lock().ok().and_then(|bound| *bound)
+    }
+
+    /// Takes the state away, when no session has it any more.
+    pub async fn take(&self) -> State {
+        std::mem::replace(&mut *self.state.lock().await, State::Gone)
+    }
+
+    /// Reports the completion.
+    pub fn report_done(&self) {
+        let Ok(Some(summary)) = self.summary.lock().map(|mut summary| summary.take()) else { return };
+        let seconds = summary.started.elapsed().as_secs_f64();
+        self.reporter.event(&Event::Done {
+            files: summary.files,
+            bytes: summary.bytes,
+            moved: summary.moved,
+            seconds,
+            bits_per_second: summary.moved as f64 * 8.0 / seconds.max(1e-6),
+        });
+    }
+
+    fn note_start(&self, store: &Store) {
+        let (files, bytes, have) = (store.manifest.files, store.manifest.bytes, store.stored());
+        self.reporter.event(&Event::Start { files, bytes, have });
+        if let Ok(mut summary) = self.summary.lock() {
+            summary.get_or_insert(Summary { started: Instant::now(), files, bytes, moved: bytes - have });
+        }
+    }
+}
+
+/// Serves a sender until the transfer is complete or the connection is over.
+pub async fn run(mut peer: Peer, address: SocketAddr, shared: Arc<Shared>) -> End {
+    endpoint::open_for_data(&peer.connection);
+    let mut state = match wait_for_state(&mut peer, &shared).await {
+        Ok(state) => state,
+        Err(failure) => return End::Lost(failure),
+    };
+    let store = match std::mem::replace(&mut *state, State::Gone) {
+        State::Bound(store) => store,
+        State::Gone => return End::Fatal(Failure::new(Kind::Other, "the unfinished transfer cannot be taken up")),
+        State::Fresh(staging) => match bind(&mut peer, staging, &shared).await {
+            (State::Bound(store), Ok(())) => store,
+            (unbound, result) => {
+                *state = unbound;
+                let failure = result.err().unwrap_or_else(|| Failure::new(Kind::Other, "there is no manifest"));
+                let lost = peer.connection.close_reason().is_some();
+                protocol::close(&peer.connection, &failure);
+                return if lost { End::Lost(failure) } else { End::Refused(address, failure) };
+            }
+        },
+    };
+    if let Ok(mut bound) = shared.bound.lock() {
+        *bound = Some(*store.manifest_hash.as_bytes());
+    }
+    let (store, result) = match receive(&mut peer, store, &shared).await {
+        Ok(received) => received,
+        Err(failure) => return End::Fatal(failure),
+    };
+    *state = State::Bound(store);
+    drop(state);
+    match result {
+        Ok(()) => confirm(&mut peer).await,
+        Err(failure) => {
+            let over = peer.connection.close_reason().is_some();
+            protocol::close(&peer.connection, &failure);
+            match failure.kind {
+                // What the sender gave as its reason says nothing about this side.
+                _ if over => End::Lost(failure),
+                Kind::DiskFull | Kind::Permission | Kind::Exists => End::Fatal(failure),
+                Kind::LostPeer => End::Lost(failure),
+                _ => End::Refused(address, failure),
+            }
+        }
+    }
+}
+
+/// Waits until an earlier session, or the check at the start, lets go of the state.
+async fn wait_for_state(peer: &mut Peer, shared: &Shared) -> Result<OwnedMutexGuard<State>> {
+    let mut interval = tokio::time::interval(Duration::from_secs(1));
+    interval.tick().await;
+    let lock = shared.state.clone().lock_owned();
+    tokio::pin!(lock);
+    loop {
+        tokio::select! {
+            state = &mut lock => return Ok(state),
+            _ = interval.tick() => {
+                let bytes = shared.checked.load(Ordering::Relaxed);
+                let total = shared.to_check.load(Ordering::Relaxed);
+                protocol::send(&mut peer.send, &Answer::Checking { bytes, total }).await?;
+            }
+        }
+    }
+}
+
+/// Gets the manifest. If the transfer does not become bound to it, the failure says why.
+async fn bind(peer: &mut Peer, staging: Staging, shared: &Shared) -> (State, Result<()>) {
+    let encoded = match receive_manifest(peer).await {
+        Ok(encoded) => encoded,
+        Err(failure) => return (State::Fresh(staging), Err(failure)),
+    };
+    let overwrite = shared.overwrite;
+    let bound = spawn_blocking(move || match Admitted::bind(&staging, &encoded, overwrite) {
+        Ok(admitted) => (State::Bound(Box::new(Store::new(staging, admitted))), Ok(())),
+        Err(failure) => (State::Fresh(staging), Err(failure)),
+    });
+    bound.await.unwrap_or_else(|e| (State::Gone, Err(Failure::new(Kind::Other, e))))
+}
+
+async fn receive_manifest(peer: &mut Peer) -> Result<Vec<u8>> {
+    let len = peer.hello.manifest_len as usize;
+    if len > manifest::MAX_BYTES {
+        return Err(Failure::new(Kind::BadName, "the list of files is too long; send fewer at a time"));
+    }
+    protocol::send(&mut peer.send, &Answer::SendManifest).await?;
+    // Grows with what really comes.
+    let mut encoded = Vec::new();
+    while encoded.len() < len {
+        let mut stream = peer.connection.accept_uni().await.map_err(|e| connection_failure(&e))?;
+        let piece = stream.read_to_end(BATCH).await.map_err(|e| match e {
+            noq::ReadToEndError::Read(noq::ReadError::ConnectionLost(e)) => connection_failure(&e),
+            _ => Failure::new(Kind::Other, "the list of files was cut"),
+        })?;
+        if piece.is_empty() {
+            return Err(Failure::new(Kind::Other, "the list of files was cut"));
+        }
+        encoded.extend_from_slice(&piece);
+    }
+    if encoded.len() != len || blake3::hash(&encoded) != peer.hello.manifest {
+        return Err(Failure::new(Kind::Corrupt, "the list of files does not match its hash"));
+    }
+    Ok(encoded)
+}
+
+/// What streams hand to the disk.
+enum Work {
+    Block { file: u32, block: u32, hash: [u8; 32], data: Vec<u8> },
+    Root { file: u32, hash: [u8; 32] },
+}
+
+/// Takes blocks until all are there and have their final names. An error means that the store is lost.
+async fn receive(peer: &mut Peer, store: Box<Store>, shared: &Arc<Shared>) -> Result<(Box<Store>, Result<()>)> {
+    shared.note_start(&store);
+    let have = Answer::Have { bytes: store.stored(), blocks: store.block_runs(), files: store.finished_runs() };
+    if let Err(failure) = protocol::send(&mut peer.send, &have).await {
+        return Ok((store, Err(failure)));
+    }
+    let manifest = store.manifest.clone();
+    let total = manifest.bytes;
+    let stored = Arc::new(AtomicU64::new(store.stored()));
+    let (work, queue) = mpsc::channel(QUEUE);
+    let (counter, overwrite) = (stored.clone(), shared.overwrite);
+    let mut writer = spawn_blocking(move || {
+        let mut store = store;
+        let result = write(&mut store, queue, &counter, overwrite);
+        (store, result)
+    });
+    let connection = peer.connection.clone();
+    let mut readers = JoinSet::new();
+    let mut interval = tokio::time::interval(INTERVAL);
+    let mut told = stored.load(Ordering::Relaxed);
+    let lost = loop {
+        tokio::select! {
+            joined = &mut writer => {
+                return joined.map_err(|e| Failure::new(Kind::Other, e));
+            }
+            stream = connection.accept_uni() => match stream {
+                Ok(stream) => {
+                    readers.spawn(read_stream(stream, manifest.clone(), work.clone()));
+                }
+                Err(e) => break connection_failure(&e),
+            },
+            Some(joined) = readers.join_next() => match joined {
+                Ok(Ok(())) => {}
+                Ok(Err(failure)) => break failure,
+                Err(e) => break Failure::new(Kind::Other, e),
+            },
+            _ = interval.tick() => {
+                let now = stored.load(Ordering::Relaxed);
+                let rtt = connection.rtt(PathId::ZERO).unwrap_or_default();
+                let bits_per_second = shared.reporter.rate(now);
+                let rtt_ms = rtt.as_secs_f64() * 1e3;
+                shared.reporter.event(&Event::Progress(Snapshot { stored: now, total, bits_per_second, rtt_ms, loss: 0.0 }));
+                if now != told {
+                    told = now;
+                    if let Err(failure) = protocol::send(&mut peer.send, &Answer::Stored(now)).await {
+                        break failure;
+                    }
+                }
+            }
+        }
+    };
+    // Blocks that are complete are not given up: streams that have ended are read, the queue is written.
+    if peer.connection.close_reason().is_some() {
+        while readers.join_next().await.is_some() {}
+    }
+    readers.shutdown().await;
+    drop(work);
+    let (store, result) = writer.await.map_err(|e| Failure::new(Kind::Other, e))?;
+    let result = match result {
+        Ok(()) if !store.is_complete() => Err(lost),
+        other => other,
+    };
+    Ok((store, result))
+}
+
+/// The thread that verifies and writes; when all is there it also gives the files their names.
+fn write(store: &mut Store, mut queue: mpsc::Receiver<Work>, stored: &AtomicU64, overwrite: bool) -> Result<()> {
+    while !store.is_complete() {
+        match queue.blocking_recv() {
+            None => return Ok(()),
+            Some(Work::Block { file, block, hash, data }) => store.put_block(file, block, hash, &data)?,
+            Some(Work::Root { file, hash }) => store.put_root(file, hash)?,
+        }
+        stored.store(store.stored(), Ordering::Relaxed);
+    }
+    store.commit(overwrite)
+}
+
+/// Reads the records of one stream.
+async fn read_stream(mut stream: RecvStream, manifest: Arc<Manifest>, work: mpsc::Sender<Work>) -> Result<()> {
+    let broken = |what: &str| Failure::new(Kind::Corrupt, format!("the sender sent {what}"));
+    let mut head = [0; RECORD_LEN];
+    loop {
+        match stream.read_exact(&mut head).await {
+            Ok(()) => {}
+            Err(ReadExactError::FinishedEarly(0)) => return Ok(()),
+            Err(e) => return read_failure(e),
+        }
+        let item = match Record::decode(&head) {
+            Record::Root { file, hash } => Work::Root { file, hash },
+            Record::Block { file, block, hash } => {
+                if manifest.block_id(file, block.into()).is_none() {
+                    return Err(broken("a block that is not in its list"));
+                }
+                let mut data = vec![0; blocks::length(manifest.entries[file as usize].size(), block.into())];
+                if let Err(e) = stream.read_exact(&mut data).await {
+                    return read_failure(e);
+                }
+                Work::Block { file, block, hash, data }
+            }
+        };
+        if work.send(item).await.is_err() {
+            // The writer stopped, and says why.
+            return Ok(());
+        }
+    }
+}
+
+fn read_failure(error: ReadExactError) -> Result<()> {
+    match error {
+        // Whoever accepts streams notices too, and says why.
+        ReadExactError::ReadError(noq::ReadError::ConnectionLost(_)) => Ok(()),
+        _ => Err(Failure::new(Kind::Corrupt, "the sender sent a stream that ends in the middle of a block")),
+    }
+}
+
+/// Tells the sender, and waits for it to say that it heard.
+async fn confirm(peer: &mut Peer) -> End {
+    if protocol::send(&mut peer.send, &Answer::Complete).await.is_err() {
+        return End::Unconfirmed;
+    }
+    match tokio::time::timeout(CONFIRMATION, peer.connection.closed()).await {
+        Ok(reason) if protocol::is_done(&reason) => End::Complete,
+        _ => End::Unconfirmed,
+    }
+}

@@ -1,0 +1,194 @@
+//! The folder inside the destination where an unfinished transfer lives: `.pcc-<id>/`.
+//!
+//! It holds the receiver's identity, the manifest, the journal of verified blocks and the data, and only its owner may look
+//! inside. Files in it are numbered: no name from the network is used before a file is complete.
+
+use super::exit::{Context, Failure, Kind, Result};
+use super::identity::Identity;
+use super::manifest::STAGING_PREFIX;
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, File, OpenOptions, OpenOptionsExt};
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+const IDENTITY: &str = "receiver";
+const MANIFEST: &str = "manifest";
+const JOURNAL: &str = "journal";
+const DATA: &str = "data";
+const VERSION: u8 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    version: u8,
+    identity: Identity,
+    port: u16,
+}
+
+/// An open and locked staging folder.
+pub struct Staging {
+    /// The destination. Everything happens inside it.
+    pub destination: Dir,
+    /// Its path, for messages.
+    pub path: PathBuf,
+    /// The folder of the data, one numbered file per entry.
+    pub data: Dir,
+    /// Who this receiver is.
+    pub identity: Identity,
+    /// The port it listened on last, 0 at first.
+    pub port: u16,
+    folder: Dir,
+    name: String,
+    /// Held as long as this process owns the folder.
+    lock: File,
+}
+
+impl Staging {
+    /// Takes up the unfinished transfer in the destination, or prepares a new one.
+    pub fn open(path: &Path) -> Result<Self> {
+        let shown = || format!("open the folder {}", path.display());
+        Dir::create_ambient_dir_all(path, ambient_authority()).doing(shown)?;
+        let destination = Dir::open_ambient_dir(path, ambient_authority()).doing(shown)?;
+        let mut names = Vec::new();
+        for entry in destination.entries().doing(shown)? {
+            let entry = entry.doing(shown)?;
+            let name = entry.file_name();
+            let ours = name.to_str().filter(|name| name.starts_with(STAGING_PREFIX));
+            if let Some(name) = ours
+                && entry.file_type().is_ok_and(|kind| kind.is_dir())
+            {
+                names.push(name.to_owned());
+            }
+        }
+        names.sort();
+        for name in names {
+            let folder = destination.open_dir(&name).doing(shown)?;
+            if let Some(staging) = Self::resume(&destination, path, folder, name)? {
+                return Ok(staging);
+            }
+        }
+        Self::create(destination, path)
+    }
+
+    /// `None` if another receiver is using the folder, or it is no complete one.
+    fn resume(destination: &Dir, path: &Path, folder: Dir, name: String) -> Result<Option<Self>> {
+        let shown = || format!("resume the transfer in {}", path.join(&name).display());
+        let Ok(mut lock) = folder.open_with(IDENTITY, OpenOptions::new().read(true).write(true)) else {
+            return Ok(None);
+        };
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        lock.read_to_end(&mut bytes).doing(shown)?;
+        let Ok(saved) = postcard::from_bytes::<Saved>(&bytes) else { return Ok(None) };
+        if saved.version != VERSION {
+            return Err(Failure::new(
+                Kind::Version,
+                format!(
+                    "{} was left by another version of pcc; use that one, or delete it",
+                    path.join(&name).display()
+                ),
+            ));
+        }
+        let data = folder.open_dir(DATA).doing(shown)?;
+        Ok(Some(Self {
+            destination: destination.try_clone().doing(shown)?,
+            path: path.to_owned(),
+            data,
+            identity: saved.identity,
+            port: saved.port,
+            folder,
+            name,
+            lock,
+        }))
+    }
+
+    fn create(destination: Dir, path: &Path) -> Result<Self> {
+        let shown = || format!("prepare a transfer in {}", path.display());
+        let identity = Identity::generate()?;
+        let id = blake3::derive_key("pcc-transfer/1 staging folder", &identity.secret);
+        let name = format!("{STAGING_PREFIX}{}", data_encoding::HEXLOWER.encode(&id[..6]));
+        let mut private = DirBuilder::new();
+        private.mode(0o700);
+        destination.create_dir_with(&name, &private).doing(shown)?;
+        let folder = destination.open_dir(&name).doing(shown)?;
+        folder.create_dir_with(DATA, &private).doing(shown)?;
+        let data = folder.open_dir(DATA).doing(shown)?;
+        let lock = private_file(&folder, IDENTITY).doing(shown)?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).doing(shown)?;
+        let mut staging = Self { destination, path: path.to_owned(), data, identity, port: 0, folder, name, lock };
+        staging.save(0)?;
+        Ok(staging)
+    }
+
+    /// Where it is, for messages.
+    pub fn shown(&self) -> String {
+        self.path.join(&self.name).display().to_string()
+    }
+
+    /// Remembers who this is and where it listens, for the next start.
+    pub fn save(&mut self, port: u16) -> Result<()> {
+        self.port = port;
+        let saved = Saved { version: VERSION, identity: self.identity.clone(), port };
+        let bytes = postcard::to_stdvec(&saved).map_err(|e| Failure::new(Kind::Other, e))?;
+        let shown = || format!("write in {}", self.shown());
+        // In place, because the lock is on this very file.
+        let mut file = self.folder.open_with(IDENTITY, OpenOptions::new().write(true)).doing(shown)?;
+        file.write_all(&bytes).doing(shown)?;
+        file.set_len(bytes.len() as u64).doing(shown)
+    }
+
+    /// The manifest that this transfer is bound to, if it is.
+    pub fn manifest(&self) -> Result<Option<Vec<u8>>> {
+        match self.folder.read(MANIFEST) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(Failure::io(format!("read {}", self.shown()), &e)),
+        }
+    }
+
+    /// Binds this transfer to a manifest.
+    pub fn save_manifest(&self, bytes: &[u8]) -> Result<()> {
+        let shown = || format!("write in {}", self.shown());
+        let new = "manifest.new";
+        let mut file = private_file(&self.folder, new).doing(shown)?;
+        file.write_all(bytes).doing(shown)?;
+        file.sync_all().doing(shown)?;
+        self.folder.rename(new, &self.folder, MANIFEST).doing(shown)
+    }
+
+    /// The journal of verified blocks, for reading and appending.
+    pub fn journal(&self) -> Result<std::fs::File> {
+        let mut options = OpenOptions::new();
+        options.create(true).read(true).append(true).mode(0o600);
+        let shown = || format!("open the journal in {}", self.shown());
+        Ok(self.folder.open_with(JOURNAL, &options).doing(shown)?.into_std())
+    }
+
+    /// Makes everything written so far survive a loss of power.
+    pub fn sync(&self) -> Result<()> {
+        let shown = || format!("write {} to disk", self.path.display());
+        #[cfg(target_os = "linux")]
+        rustix::fs::syncfs(&self.lock).doing(shown)?;
+        #[cfg(not(target_os = "linux"))]
+        for entry in self.data.entries().doing(shown)? {
+            let entry = entry.doing(shown)?;
+            if entry.file_type().doing(shown)?.is_file() {
+                entry.open().doing(shown)?.sync_all().doing(shown)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the folder: nothing is left to resume.
+    pub fn remove(self) -> Result<()> {
+        let shown = || format!("remove {}", self.path.join(&self.name).display());
+        self.destination.remove_dir_all(&self.name).doing(shown)
+    }
+}
+
+fn private_file(folder: &Dir, name: &str) -> std::io::Result<File> {
+    folder.open_with(name, OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600))
+}

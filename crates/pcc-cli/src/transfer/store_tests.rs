@@ -1,0 +1,159 @@
+use super::*;
+use crate::transfer::blocks::BLOCK;
+use crate::transfer::manifest::{Entry, Mtime};
+
+const NOW: Mtime = Mtime { secs: 1_700_000_000, nanos: 5 };
+
+fn data(size: u64) -> Vec<u8> {
+    let mut bytes = vec![0; size as usize];
+    fastrand::Rng::with_seed(size).fill(&mut bytes);
+    bytes
+}
+
+fn encoded(sizes: &[u64]) -> Vec<u8> {
+    let file = |(n, size): (usize, &u64)| Entry {
+        path: format!("f{n}").into_bytes(),
+        what: What::File { size: *size, executable: false, mtime: NOW },
+    };
+    Manifest::new(sizes.iter().enumerate().map(file).collect()).unwrap().encode().unwrap()
+}
+
+fn bind(path: &std::path::Path, encoded: &[u8]) -> Store {
+    let staging = Staging::open(path).unwrap();
+    let admitted = Admitted::bind(&staging, encoded, false).unwrap();
+    Store::new(staging, admitted)
+}
+
+fn resume(path: &std::path::Path) -> Store {
+    let staging = Staging::open(path).unwrap();
+    let encoded = staging.manifest().unwrap().unwrap();
+    Store::resume(staging, &encoded, |_, _| {}).unwrap()
+}
+
+fn put(store: &mut Store, file: u32, block: u32, whole: &[u8]) -> Result<()> {
+    let (size, at) = (whole.len() as u64, block as usize * BLOCK as usize);
+    let part = &whole[at..at + blocks::length(size, block.into())];
+    store.put_block(file, block, blocks::hash(size, block.into(), part), part)
+}
+
+fn root(whole: &[u8]) -> [u8; 32] {
+    *blake3::hash(whole).as_bytes()
+}
+
+#[test]
+fn a_cut_journal_loses_only_its_last_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = data(5 * BLOCK + 7);
+    let mut store = bind(dir.path(), &encoded(&[whole.len() as u64, 0]));
+    for block in [4, 0, 3] {
+        put(&mut store, 0, block, &whole).unwrap();
+    }
+    let journal = store.journal.try_clone().unwrap();
+    drop(store);
+    journal.set_len(journal.metadata().unwrap().len() - 1).unwrap();
+
+    let mut store = resume(dir.path());
+    assert_eq!(store.block_runs(), [(0, 1), (4, 1)]);
+    assert_eq!(store.finished_runs(), [(1, 1)]);
+    assert_eq!(store.stored(), 2 * BLOCK);
+    for block in [1, 2, 3, 5] {
+        put(&mut store, 0, block, &whole).unwrap();
+    }
+    assert!(!store.is_complete(), "the hash of the whole file is missing");
+    drop(store);
+
+    let mut store = resume(dir.path());
+    assert_eq!(store.stored(), whole.len() as u64);
+    store.put_root(0, root(&whole)).unwrap();
+    assert!(store.is_complete());
+    store.commit(false).unwrap();
+    store.into_staging().remove().unwrap();
+    assert_eq!(std::fs::read(dir.path().join("f0")).unwrap(), whole);
+    assert_eq!(std::fs::read(dir.path().join("f1")).unwrap(), b"");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn whatever_does_not_match_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = data(2 * BLOCK);
+    let mut store = bind(dir.path(), &encoded(&[whole.len() as u64, 10]));
+    let half = &whole[..BLOCK as usize];
+    let hash = blocks::hash(2 * BLOCK, 0, half);
+    for (file, block) in [(0, 1), (0, 2), (1, 0), (2, 0), (0, u32::MAX - 1), (u32::MAX, 0)] {
+        assert_eq!(store.put_block(file, block, hash, half).unwrap_err().kind, Kind::Corrupt, "{file} {block}");
+    }
+    assert_eq!(store.put_root(1, [1; 32]).unwrap_err().kind, Kind::Corrupt);
+    assert_eq!(store.put_root(9, [1; 32]).unwrap_err().kind, Kind::Corrupt);
+    assert_eq!(store.put_root(0, RESET).unwrap_err().kind, Kind::Corrupt);
+    assert_eq!(store.stored(), 0);
+    store.put_block(0, 0, hash, half).unwrap();
+    store.put_block(0, 0, hash, half).unwrap();
+    assert_eq!(store.stored(), BLOCK, "twice counts once");
+}
+
+#[test]
+fn a_mixed_file_is_forgotten() {
+    let dir = tempfile::tempdir().unwrap();
+    let (old, new) = (data(2 * BLOCK), data(2 * BLOCK + 1)[1..].to_vec());
+    let mut store = bind(dir.path(), &encoded(&[2 * BLOCK, 3]));
+    put(&mut store, 1, 0, &data(3)).unwrap();
+    put(&mut store, 0, 0, &old).unwrap();
+    put(&mut store, 0, 1, &new).unwrap();
+    let failure = store.put_root(0, root(&new)).unwrap_err();
+    assert_eq!(failure.kind, Kind::Source);
+    assert!(failure.message.contains("\"f0\""), "{failure}");
+    assert_eq!(store.stored(), 3);
+    drop(store);
+
+    let mut store = resume(dir.path());
+    assert_eq!(store.stored(), 3);
+    store.put_root(0, root(&new)).unwrap();
+    put(&mut store, 0, 0, &new).unwrap();
+    put(&mut store, 0, 1, &new).unwrap();
+    assert!(store.is_complete());
+}
+
+#[test]
+fn a_cut_while_names_are_given_can_be_repeated() {
+    let dir = tempfile::tempdir().unwrap();
+    let (a, b) = (data(10), data(20));
+    let mut store = bind(dir.path(), &encoded(&[10, 20]));
+    put(&mut store, 0, 0, &a).unwrap();
+    put(&mut store, 1, 0, &b).unwrap();
+    // The second name is taken: the first file has its name by then.
+    std::fs::write(dir.path().join("f1"), "mine").unwrap();
+    assert_eq!(store.commit(false).unwrap_err().kind, Kind::Exists);
+    assert!(!store.is_disposable());
+    drop(store);
+    assert_eq!(std::fs::read(dir.path().join("f0")).unwrap(), a);
+    assert_eq!(std::fs::read(dir.path().join("f1")).unwrap(), b"mine");
+
+    let mut store = resume(dir.path());
+    assert!(store.is_complete());
+    std::fs::remove_file(dir.path().join("f1")).unwrap();
+    store.commit(false).unwrap();
+    assert!(store.is_disposable());
+    assert_eq!(std::fs::read(dir.path().join("f1")).unwrap(), b);
+}
+
+#[test]
+fn two_receivers_do_not_share_a_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = Staging::open(dir.path()).unwrap();
+    let second = Staging::open(dir.path()).unwrap();
+    assert_ne!(first.identity.secret, second.identity.secret);
+    let secret = second.identity.secret;
+    drop(second);
+    assert_eq!(Staging::open(dir.path()).unwrap().identity.secret, secret);
+}
+
+#[test]
+fn bitmaps_and_runs() {
+    let bits = Bitmap::from_runs(200, &[(0, 3), (64, 64), (199, 1)]).unwrap();
+    assert_eq!(bits.runs(), [(0, 3), (64, 64), (199, 1)]);
+    assert!(bits.get(127) && !bits.get(128) && !bits.get(200) && !bits.get(u64::MAX));
+    for runs in [&[(0, 201)][..], &[(5, 1), (5, 1)], &[(u64::MAX, 2)], &[(1, u64::MAX)]] {
+        assert!(Bitmap::from_runs(200, runs).is_none(), "{runs:?}");
+    }
+}

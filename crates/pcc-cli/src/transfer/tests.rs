@@ -1,0 +1,241 @@
+//! A hostile sender, made of the same parts as the real one, that holds a good ticket.
+
+use super::blocks::{self, BLOCK};
+use super::exit::Kind;
+use super::manifest::{Entry, MAX_BYTES, Mtime, What};
+use super::progress::Reporter;
+use super::protocol::{self, Answer, Hello, MAX_MESSAGE, Record, connection_failure};
+use super::receiver::Receiver;
+use super::ticket::Ticket;
+use super::{RecvArgs, endpoint, identity};
+use noq::{Connection, RecvStream, SendStream};
+use pcc_quic::Transport;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+const NOW: Mtime = Mtime { secs: 1_700_000_000, nanos: 5 };
+const PATIENCE: Duration = Duration::from_secs(30);
+
+struct Setup {
+    dir: tempfile::TempDir,
+    ticket: Ticket,
+    receiver: tokio::task::JoinHandle<super::exit::Result<()>>,
+}
+
+async fn setup() -> Setup {
+    let dir = tempfile::tempdir().unwrap();
+    let listen = Some("127.0.0.1:0".parse().unwrap());
+    let to = dir.path().join("to");
+    let args = RecvArgs { dir: to, listen, advertise: Vec::new(), overwrite: false, json: false };
+    let (receiver, ticket) = Receiver::open(args, Arc::new(Reporter::new(false))).await.unwrap();
+    Setup { dir, ticket, receiver: tokio::spawn(receiver.receive()) }
+}
+
+struct Hostile {
+    connection: Connection,
+    send: SendStream,
+    recv: RecvStream,
+    _endpoint: noq::Endpoint,
+}
+
+/// Connects and proves the secret.
+async fn connect(ticket: &Ticket, manifest: &[u8]) -> Hostile {
+    connect_claiming(ticket, *blake3::hash(manifest).as_bytes(), manifest.len() as u32).await
+}
+
+async fn connect_claiming(ticket: &Ticket, manifest: [u8; 32], manifest_len: u32) -> Hostile {
+    let (endpoint, config) = endpoint::client(&Transport::default(), ticket.certificate).unwrap();
+    let connecting = endpoint.connect_with(config, ticket.addresses[0], identity::SERVER_NAME).unwrap();
+    let connection = connecting.await.unwrap();
+    let (mut send, recv) = connection.open_bi().await.unwrap();
+    let proof = *identity::proof(&connection, &ticket.secret).unwrap().as_bytes();
+    protocol::send(&mut send, &Hello { proof, manifest, manifest_len }).await.unwrap();
+    Hostile { connection, send, recv, _endpoint: endpoint }
+}
+
+impl Hostile {
+    async fn stream(&self, bytes: &[u8]) {
+        let mut stream = self.connection.open_uni().await.unwrap();
+        // The receiver may close while this is under way.
+        let _ = stream.write_all(bytes).await;
+        let _ = stream.finish();
+    }
+
+    async fn answer(&mut self) -> Answer {
+        protocol::receive(&mut self.recv, MAX_MESSAGE).await.unwrap()
+    }
+
+    /// How the receiver closed the connection.
+    async fn refused(&self) -> super::exit::Failure {
+        let reason = tokio::time::timeout(PATIENCE, self.connection.closed()).await.expect("closed");
+        connection_failure(&reason)
+    }
+}
+
+fn raw(entries: &[Entry]) -> Vec<u8> {
+    entries.iter().flat_map(|entry| postcard::to_stdvec(entry).unwrap()).collect()
+}
+
+fn file(path: &[u8], size: u64) -> Entry {
+    Entry { path: path.to_vec(), what: What::File { size, executable: false, mtime: NOW } }
+}
+
+fn dir(path: &[u8]) -> Entry {
+    Entry { path: path.to_vec(), what: What::Dir { mtime: NOW } }
+}
+
+fn link(path: &[u8], target: &[u8]) -> Entry {
+    Entry { path: path.to_vec(), what: What::Link { target: target.to_vec() } }
+}
+
+async fn offer(ticket: &Ticket, manifest: &[u8]) -> Hostile {
+    let mut hostile = connect(ticket, manifest).await;
+    assert!(matches!(hostile.answer().await, Answer::SendManifest));
+    for piece in manifest.chunks(protocol::BATCH) {
+        hostile.stream(piece).await;
+    }
+    hostile
+}
+
+/// After all that was done to it, the receiver takes an honest transfer.
+async fn still_works(setup: Setup) {
+    let whole = b"hello".to_vec();
+    let mut sender = offer(&setup.ticket, &raw(&[file(b"fine", 5)])).await;
+    assert!(matches!(sender.answer().await, Answer::Have { bytes: 0, .. }));
+    let record = Record::Block { file: 0, block: 0, hash: blocks::hash(5, 0, &whole) };
+    sender.stream(&[&record.encode()[..], &whole].concat()).await;
+    while !matches!(sender.answer().await, Answer::Complete) {}
+    protocol::close_done(&sender.connection);
+    tokio::time::timeout(PATIENCE, setup.receiver).await.unwrap().unwrap().unwrap();
+    let to = setup.dir.path().join("to");
+    assert_eq!(std::fs::read(to.join("fine")).unwrap(), whole);
+    assert_eq!(count(&to), 1);
+    assert_eq!(count(setup.dir.path()), 1, "nothing was written beside it");
+}
+
+fn count(dir: &Path) -> usize {
+    std::fs::read_dir(dir).unwrap().count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn names_that_lead_out_are_refused() {
+    let setup = setup().await;
+    let outside = setup.dir.path().join("outside").into_os_string().into_encoded_bytes();
+    for entries in [
+        vec![file(b"../../x", 5)],
+        vec![file(b"../x", 5)],
+        vec![file(&outside, 5)],
+        vec![dir(b"d"), file(b"d/../../x", 5)],
+        vec![file(b".pcc-000000000000/journal", 5)],
+        vec![dir(b"d"), link(b"d/l", b"../.."), file(b"d/l/x", 5)],
+        vec![dir(b"d"), link(b"d/l", &outside)],
+        vec![file(b"a", 5), file(b"a", 5)],
+    ] {
+        let hostile = offer(&setup.ticket, &raw(&entries)).await;
+        let failure = hostile.refused().await;
+        assert_eq!(failure.kind, Kind::BadName, "{failure}");
+    }
+    still_works(setup).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn manifests_that_are_no_good_are_refused() {
+    let setup = setup().await;
+    assert_eq!(offer(&setup.ticket, &[0xff; 300]).await.refused().await.kind, Kind::BadName);
+    let too_long = connect_claiming(&setup.ticket, [0; 32], MAX_BYTES as u32 + 1).await;
+    assert_eq!(too_long.refused().await.kind, Kind::BadName);
+    let mut other = connect_claiming(&setup.ticket, [0; 32], 4).await;
+    assert!(matches!(other.answer().await, Answer::SendManifest));
+    other.stream(&[1, 2, 3, 4]).await;
+    assert_eq!(other.refused().await.kind, Kind::Corrupt);
+    let mut longer = connect_claiming(&setup.ticket, [0; 32], 4).await;
+    assert!(matches!(longer.answer().await, Answer::SendManifest));
+    longer.stream(&[1, 2, 3, 4, 5]).await;
+    assert_eq!(longer.refused().await.kind, Kind::Corrupt);
+    still_works(setup).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn strangers_get_little() {
+    let setup = setup().await;
+    // A wrong proof, garbage in its place, and nothing at all.
+    for bytes in [&[40, 0, 0, 0][..], &[255; 4], &[4, 0, 0, 0, 1, 2, 3, 4]] {
+        let (endpoint, config) = endpoint::client(&Transport::default(), setup.ticket.certificate).unwrap();
+        let connecting = endpoint.connect_with(config, setup.ticket.addresses[0], identity::SERVER_NAME).unwrap();
+        let connection = connecting.await.unwrap();
+        let (mut send, _recv) = connection.open_bi().await.unwrap();
+        send.write_all(bytes).await.unwrap();
+        let opened = tokio::time::timeout(Duration::from_millis(100), connection.open_uni()).await;
+        assert!(!matches!(opened, Ok(Ok(_))), "no stream for data before the proof");
+        tokio::time::timeout(PATIENCE, connection.closed()).await.expect("closed");
+    }
+    still_works(setup).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_version_is_named() {
+    let setup = setup().await;
+    let mut crypto = identity::client_crypto(setup.ticket.certificate).unwrap();
+    crypto.set_alpn_protocols(vec![b"pcc-transfer/2".to_vec()]);
+    let (endpoint, _) = endpoint::client(&Transport::default(), setup.ticket.certificate).unwrap();
+    let config = noq::ClientConfig::new(Arc::new(crypto));
+    let connecting = endpoint.connect_with(config, setup.ticket.addresses[0], identity::SERVER_NAME).unwrap();
+    let failure = connection_failure(&connecting.await.unwrap_err());
+    assert_eq!(failure.kind, Kind::Version, "{failure}");
+    still_works(setup).await;
+}
+
+async fn refused_stream(setup: &Setup, manifest: &[u8], bytes: &[u8]) -> super::exit::Failure {
+    let mut hostile = connect(&setup.ticket, manifest).await;
+    loop {
+        match hostile.answer().await {
+            Answer::SendManifest => hostile.stream(manifest).await,
+            Answer::Have { bytes: 0, .. } => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    hostile.stream(bytes).await;
+    let failure = hostile.refused().await;
+    drop(hostile.send);
+    failure
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn blocks_that_do_not_match_are_refused() {
+    let setup = setup().await;
+    let whole = vec![7; BLOCK as usize + 5];
+    let size = whole.len() as u64;
+    let manifest = raw(&[file(b"two", size)]);
+    let first = &whole[..BLOCK as usize];
+    let hash = blocks::hash(size, 0, first);
+    let block = |file, block, data: &[u8]| [&Record::Block { file, block, hash }.encode()[..], data].concat();
+    let mut damaged = first.to_vec();
+    damaged[99] ^= 1;
+    for bytes in [
+        block(0, 0, &damaged),
+        block(0, 1, &first[..5]),
+        block(0, 2, first),
+        block(7, 0, first),
+        block(0, 0, &first[..100]),
+        block(0, 0, first)[..20].to_vec(),
+        Record::Root { file: 7, hash }.encode().to_vec(),
+        vec![0xff; 40],
+    ] {
+        let failure = refused_stream(&setup, &manifest, &bytes).await;
+        assert_eq!(failure.kind, Kind::Corrupt, "{failure}");
+    }
+    // Bound to that manifest now, it is still there for it; nothing has a final name.
+    assert_eq!(count(&setup.dir.path().join("to")), 1);
+    let mut honest = connect(&setup.ticket, &manifest).await;
+    assert!(matches!(honest.answer().await, Answer::Have { bytes: 0, .. }));
+    honest.stream(&block(0, 0, first)).await;
+    let rest = &whole[BLOCK as usize..];
+    let record = Record::Block { file: 0, block: 1, hash: blocks::hash(size, 1, rest) };
+    honest.stream(&[&record.encode()[..], rest].concat()).await;
+    honest.stream(&Record::Root { file: 0, hash: *blake3::hash(&whole).as_bytes() }.encode()).await;
+    while !matches!(honest.answer().await, Answer::Complete) {}
+    protocol::close_done(&honest.connection);
+    tokio::time::timeout(PATIENCE, setup.receiver).await.unwrap().unwrap().unwrap();
+    assert_eq!(std::fs::read(setup.dir.path().join("to/two")).unwrap(), whole);
+}

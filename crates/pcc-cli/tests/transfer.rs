@@ -1,0 +1,446 @@
+//! `pcc send` and `pcc recv` over loopback.
+
+mod common;
+
+use common::{Relay, forge, names, pcc, receiver, sender, start, tree, write_file};
+use std::fs;
+use std::net::UdpSocket;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+const BLOCK: usize = 256 * 1024;
+
+/// A folder for a test, with a place to send from and one to receive in.
+struct Place {
+    _dir: tempfile::TempDir,
+    from: PathBuf,
+    to: PathBuf,
+}
+
+fn place() -> Place {
+    let dir = tempfile::tempdir().expect("folder");
+    let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+    fs::create_dir(&from).expect("folder");
+    Place { _dir: dir, from, to }
+}
+
+impl Place {
+    fn file(&self, name: &str, size: usize) -> PathBuf {
+        let path = self.from.join(name);
+        write_file(&path, size, size as u64);
+        path
+    }
+}
+
+#[test]
+fn a_tree_arrives_as_it_was() {
+    let p = place();
+    let root = p.from.join("photos");
+    fs::create_dir_all(root.join("2024/empty folder")).unwrap();
+    for (name, size) in [
+        ("nothing", 0),
+        ("one", 1),
+        ("exact", 2 * BLOCK),
+        ("block", BLOCK),
+        ("odd", 5 * BLOCK + 12345),
+        ("2024/größe \u{1f4f7}", 70_000),
+        ("2024/line\nbreak", 10),
+    ] {
+        write_file(&root.join(name), size, 1);
+    }
+    for n in 0..300 {
+        write_file(&root.join(format!("2024/small{n}")), n * 7, n as u64);
+    }
+    fs::set_permissions(root.join("one"), fs::Permissions::from_mode(0o755)).unwrap();
+    symlink("2024/small3", root.join("link")).unwrap();
+    symlink("../one", root.join("2024/up")).unwrap();
+    let single = p.file("notes.txt", 1000);
+
+    let mut recv = receiver(&p.to, &["--json"]);
+    let mut send = sender(&[&root, &single], &recv.ticket(), &["--json"]);
+    send.exits(0);
+    recv.exits(0);
+    assert_eq!(tree(&root), tree(&p.to.join("photos")));
+    assert_eq!(names(&p.to), ["notes.txt", "photos"], "nothing else is left");
+    assert_eq!(send.event("done")["bytes"], recv.event("done")["bytes"]);
+    assert_eq!(send.event("done")["files"], 308);
+}
+
+#[test]
+fn the_ticket_is_all_that_recv_prints() {
+    let p = place();
+    let file = p.file("a", 100);
+    let mut recv = receiver(&p.to, &[]);
+    let ticket = recv.ticket();
+    sender(&[&file], &ticket, &["--controller", "cubic"]).exits(0);
+    recv.exits(0);
+    assert_eq!(recv.lines(), [ticket]);
+}
+
+/// What ten kills may cost, as a share of all that is sent.
+const SENT_TWICE: f64 = 0.05;
+
+#[test]
+fn ten_kills_resend_little() {
+    let p = place();
+    let root = p.from.join("data");
+    fs::create_dir(&root).unwrap();
+    write_file(&root.join("large"), 40_000_000, 1);
+    write_file(&root.join("medium"), 7_654_321, 2);
+    for n in 0..500 {
+        write_file(&root.join(format!("small{n}")), 30_000, n);
+    }
+    // What it takes without kills, packet headers and all.
+    let calm = p.to.join("calm");
+    let mut recv = receiver(&calm, &["--json"]);
+    let (ticket, relay) = through_relay(&recv.ticket());
+    sender(&[&root], &ticket, &["--max-rate", "200mbit"]).exits(0);
+    recv.exits(0);
+    let expected = relay.bytes();
+
+    // Slow enough that there is something left for the last kill, even if this test sleeps longer than it wants to.
+    let rate = ["--json", "--max-rate", "60mbit"];
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let target = p.to.join("kills");
+    let mut recv = receiver(&target, &["--json"]);
+    let first_ticket = recv.ticket();
+    let (ticket, relay) = through_relay(&first_ticket);
+    let mut send = sender(&[&root], &ticket, &rate);
+    let mut cuts = 0;
+    for kill in 0..10 {
+        let starts = send.events("start").len();
+        if kill == 0 || kill % 2 == 1 {
+            recv.event("start");
+        }
+        std::thread::sleep(Duration::from_millis(rng.u64(60..360)));
+        if !send.is_running() {
+            break;
+        }
+        cuts += 1;
+        if kill % 2 == 0 {
+            send.kill();
+            send = sender(&[&root], &ticket, &rate);
+            send.event("start");
+        } else {
+            recv.kill();
+            recv = receiver(&target, &["--json"]);
+            assert_eq!(recv.ticket(), first_ticket, "the ticket stays good");
+            send.until("a new start", || (send.events("start").len() > starts).then_some(()));
+        }
+    }
+    send.exits(0);
+    recv.exits(0);
+    assert_eq!(tree(&root), tree(&target.join("data")));
+    assert_eq!(names(&target), ["data"]);
+    let twice = relay.bytes() as f64 / expected as f64 - 1.0;
+    println!("{cuts} kills, {expected} bytes without, {} with: {:.2} % sent twice", relay.bytes(), twice * 100.0);
+    assert!(twice <= SENT_TWICE, "{:.2} % sent twice", twice * 100.0);
+}
+
+fn through_relay(ticket: &str) -> (String, Relay) {
+    let mut relay = None;
+    let ticket = forge(ticket, |(_, _, addresses)| {
+        let started = Relay::start(addresses[0]);
+        *addresses = vec![started.address];
+        relay = Some(started);
+    });
+    (ticket, relay.expect("a relay"))
+}
+
+#[test]
+fn an_interrupted_sender_goes_on_where_it_was() {
+    let p = place();
+    let file = p.file("large", 6_000_000);
+    let mut recv = receiver(&p.to, &["--json"]);
+    let mut send = sender(&[&file], &recv.ticket(), &["--json", "--max-rate", "20mbit"]);
+    send.stored(1_000_000);
+    send.interrupt();
+    send.exits(130);
+    assert_eq!(send.event("error")["kind"], "interrupted");
+    recv.event("lost");
+    assert!(!p.to.join("large").exists(), "nothing unfinished has the final name");
+    let mut send = sender(&[&file], &recv.ticket(), &["--json"]);
+    send.exits(0);
+    recv.exits(0);
+    let start = send.event("start");
+    assert!(start["have"].as_u64() >= Some(1_000_000), "{start}");
+    let moved = send.event("done")["moved"].as_u64().unwrap();
+    assert_eq!(moved + start["have"].as_u64().unwrap(), 6_000_000);
+    assert_eq!(fs::read(&file).unwrap(), fs::read(p.to.join("large")).unwrap());
+}
+
+#[test]
+fn an_interrupted_receiver_leaves_nothing_behind_or_all_of_it() {
+    let p = place();
+    let mut recv = receiver(&p.to, &[]);
+    recv.ticket();
+    recv.interrupt();
+    recv.exits(130);
+    assert!(names(&p.to).is_empty());
+
+    let file = p.file("large", 6_000_000);
+    let mut recv = receiver(&p.to, &["--json"]);
+    let ticket = recv.ticket();
+    let mut send = sender(&[&file], &ticket, &["--json", "--max-rate", "20mbit"]);
+    recv.stored(1_000_000);
+    recv.interrupt();
+    recv.exits(130);
+    send.event("lost");
+    let [staging] = &names(&p.to)[..] else { panic!("one folder to resume from") };
+    assert_eq!(p.to.join(staging).metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    assert_eq!(p.to.join(staging).join("receiver").metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let mut recv = receiver(&p.to, &["--json"]);
+    assert_eq!(recv.ticket(), ticket);
+    send.exits(0);
+    recv.exits(0);
+    assert!(recv.event("start")["have"].as_u64() >= Some(1_000_000));
+    assert_eq!(names(&p.to), ["large"]);
+}
+
+#[test]
+fn damaged_blocks_are_sent_again() {
+    let p = place();
+    let file = p.file("large", 4_000_000);
+    let recv = receiver(&p.to, &["--json"]);
+    let ticket = recv.ticket();
+    let send = sender(&[&file], &ticket, &["--json", "--max-rate", "20mbit"]);
+    recv.stored(1_500_000);
+    recv.kill();
+    send.kill();
+    let staged = p.to.join(&names(&p.to)[0]).join("data/0");
+    let mut data = fs::read(&staged).unwrap();
+    data[100] ^= 1;
+    fs::write(&staged, data).unwrap();
+    let mut recv = receiver(&p.to, &["--json"]);
+    sender(&[&file], &ticket, &[]).exits(0);
+    recv.exits(0);
+    assert_eq!(fs::read(&file).unwrap(), fs::read(p.to.join("large")).unwrap());
+}
+
+#[test]
+fn strangers_are_turned_away_and_the_receiver_lives() {
+    let p = place();
+    let file = p.file("a", 300_000);
+    let mut recv = receiver(&p.to, &["--json"]);
+    let ticket = recv.ticket();
+
+    let wrong_secret = forge(&ticket, |(_, secret, _)| secret[5] ^= 1);
+    let mut send = sender(&[&file], &wrong_secret, &["--json"]);
+    send.exits(4);
+    assert!(send.event("error")["message"].as_str().unwrap().contains("secret"), "{:?}", send.lines());
+    assert_eq!(recv.event("refused")["kind"], "wrong-ticket");
+
+    let wrong_certificate = forge(&ticket, |(certificate, _, _)| certificate[5] ^= 1);
+    sender(&[&file], &wrong_certificate, &[]).exits(4);
+
+    let address = forge_address(&ticket);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let mut rng = fastrand::Rng::with_seed(3);
+    for n in 0..3000 {
+        let mut datagram = vec![0; rng.usize(0..1500)];
+        rng.fill(&mut datagram);
+        // Some look like the first packet of a QUIC connection, whole or cut short.
+        if n % 2 == 0 && datagram.len() > 8 {
+            datagram[0] = 0xc0 | (datagram[0] & 0x0f);
+            datagram[1..6].copy_from_slice(&[0, 0, 0, 1, 8]);
+        }
+        socket.send_to(&datagram, address).unwrap();
+    }
+    assert!(recv.is_running());
+    sender(&[&file], &ticket, &[]).exits(0);
+    recv.exits(0);
+    assert_eq!(fs::read(&file).unwrap(), fs::read(p.to.join("a")).unwrap());
+}
+
+fn forge_address(ticket: &str) -> std::net::SocketAddr {
+    let mut address = None;
+    forge(ticket, |(_, _, addresses)| address = Some(addresses[0]));
+    address.expect("an address")
+}
+
+#[test]
+fn a_ticket_is_for_one_transfer() {
+    let p = place();
+    let (file, other) = (p.file("large", 3_000_000), p.file("other", 10));
+    let mut recv = receiver(&p.to, &["--json"]);
+    let ticket = recv.ticket();
+    let mut send = sender(&[&file], &ticket, &["--json", "--max-rate", "10mbit"]);
+    send.stored(300_000);
+    let mut replay = sender(&[&other], &ticket, &["--json"]);
+    replay.exits(4);
+    assert!(replay.event("error")["message"].as_str().unwrap().contains("another transfer"));
+    recv.event("refused");
+    // The same transfer from a second sender takes over from the first.
+    let mut newer = sender(&[&file], &ticket, &[]);
+    send.exits(13);
+    newer.exits(0);
+    recv.exits(0);
+    assert_eq!(names(&p.to), ["large"]);
+    // And when all is done nobody answers any more.
+    sender(&[&file], &ticket, &["--timeout", "1"]).exits(6);
+}
+
+#[test]
+fn tickets_that_cannot_be_read() {
+    let p = place();
+    let file = p.file("a", 10);
+    let recv = receiver(&p.to, &[]);
+    let ticket = recv.ticket();
+    let typo = format!("{}{}", &ticket[..20], ticket[20..].replacen('a', "b", 1));
+    assert_ne!(typo, ticket);
+    let mut send = sender(&[&file], &typo, &[]);
+    send.exits(3);
+    assert!(send.stderr().contains("mistyped"), "{}", send.stderr());
+    sender(&[&file], "hello", &[]).exits(3);
+    sender(&[&file], &ticket.replacen("pcc1", "pcc2", 1), &[]).exits(5);
+    pcc(&["send", "x"]).exits(2);
+}
+
+#[test]
+fn existing_files_stay() {
+    let p = place();
+    let file = p.file("a", 1000);
+    fs::create_dir(&p.to).unwrap();
+    fs::write(p.to.join("a"), "mine").unwrap();
+    let mut recv = receiver(&p.to, &["--json"]);
+    let mut send = sender(&[&file], &recv.ticket(), &["--json"]);
+    send.exits(7);
+    assert!(send.event("error")["message"].as_str().unwrap().contains("--overwrite"));
+    recv.event("refused");
+    assert!(recv.is_running());
+    assert_eq!(fs::read(p.to.join("a")).unwrap(), b"mine");
+    // The ticket is still good for something else.
+    sender(&[&p.file("b", 10)], &recv.ticket(), &[]).exits(0);
+    recv.exits(0);
+
+    let mut recv = receiver(&p.to, &["--overwrite"]);
+    sender(&[&file], &recv.ticket(), &[]).exits(0);
+    recv.exits(0);
+    assert_eq!(fs::read(&file).unwrap(), fs::read(p.to.join("a")).unwrap());
+}
+
+#[test]
+fn a_file_that_appears_meanwhile_stays() {
+    let p = place();
+    let file = p.file("a", 2_000_000);
+    let mut recv = receiver(&p.to, &["--json"]);
+    let mut send = sender(&[&file], &recv.ticket(), &["--json", "--max-rate", "20mbit"]);
+    recv.stored(500_000);
+    fs::write(p.to.join("a"), "mine").unwrap();
+    send.exits(7);
+    recv.exits(7);
+    assert_eq!(fs::read(p.to.join("a")).unwrap(), b"mine");
+    // Nothing needs to be sent again once the way is free.
+    fs::remove_file(p.to.join("a")).unwrap();
+    let mut recv = receiver(&p.to, &["--json"]);
+    let mut send = sender(&[&file], &recv.ticket(), &["--json"]);
+    send.exits(0);
+    recv.exits(0);
+    assert_eq!(send.event("done")["moved"], 0);
+    assert_eq!(fs::read(&file).unwrap(), fs::read(p.to.join("a")).unwrap());
+}
+
+#[test]
+fn links_do_not_lead_out() {
+    let p = place();
+    let root = p.from.join("tree");
+    fs::create_dir_all(root.join("inner")).unwrap();
+    write_file(&root.join("inner/file"), 10, 1);
+    // A link in the destination in place of a folder that comes.
+    let elsewhere = p.from.join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::create_dir_all(p.to.join("tree")).unwrap();
+    symlink(&elsewhere, p.to.join("tree/inner")).unwrap();
+    let recv = receiver(&p.to, &["--overwrite"]);
+    sender(&[&root], &recv.ticket(), &[]).exits(7);
+    assert!(names(&elsewhere).is_empty());
+    // A link that would lead out at the other side is not even sent.
+    symlink("../../secret", root.join("bad link")).unwrap();
+    let mut send = sender(&[&root], &recv.ticket(), &[]);
+    send.exits(8);
+    assert!(send.stderr().contains("tree/bad link"), "{}", send.stderr());
+}
+
+#[test]
+fn a_source_that_changes_is_noticed() {
+    let p = place();
+    let file = p.file("large", 3_000_000);
+    let mut recv = receiver(&p.to, &["--json"]);
+    let mut send = sender(&[&file], &recv.ticket(), &["--json", "--max-rate", "2mbit"]);
+    send.event("start");
+    fs::OpenOptions::new().append(true).open(&file).unwrap().set_len(3_000_001).unwrap();
+    send.exits(11);
+    let error = send.event("error");
+    assert!(error["message"].as_str().unwrap().contains("\"large\" changed"), "{error}");
+    assert!(recv.event("lost")["reason"].as_str().unwrap().contains("\"large\" changed"));
+    assert!(recv.is_running());
+    assert!(!p.to.join("large").exists());
+
+    sender(&[&p.from.join("missing")], &recv.ticket(), &[]).exits(11);
+}
+
+#[test]
+fn a_full_disk_is_told_to_both() {
+    let p = place();
+    let file = p.file("large", 3_000_000);
+    // A limit on the size of files fails like a full disk, in the middle of writing.
+    let mut limited = Command::new("sh");
+    let script = "trap '' XFSZ; ulimit -f 2000; exec \"$@\"";
+    limited.args(["-c", script, "sh", env!("CARGO_BIN_EXE_pcc"), "recv"]).arg(&p.to);
+    limited.args(["--listen", "127.0.0.1:0", "--json"]);
+    let mut recv = start(limited);
+    let ticket = recv.ticket();
+    let mut send = sender(&[&file], &ticket, &["--json", "--max-rate", "50mbit"]);
+    send.exits(9);
+    recv.exits(9);
+    assert!(send.event("error")["message"].as_str().unwrap().contains("\"large\""));
+    // With room, it goes on from there.
+    let mut recv = receiver(&p.to, &["--json"]);
+    let mut send = sender(&[&file], &ticket, &["--json"]);
+    send.exits(0);
+    recv.exits(0);
+    assert!(send.event("start")["have"].as_u64() > Some(0));
+}
+
+#[test]
+fn too_little_room_is_said_before_anything_is_sent() {
+    let p = place();
+    let file = p.from.join("sparse");
+    fs::File::create(&file).unwrap().set_len(1 << 43).unwrap_or_else(|e| println!("no large sparse file here: {e}"));
+    if file.metadata().unwrap().len() == 0 {
+        return println!("skipped");
+    }
+    let recv = receiver(&p.to, &["--json"]);
+    let mut send = sender(&[&file], &recv.ticket(), &["--json"]);
+    send.exits(9);
+    assert_eq!(recv.event("refused")["kind"], "disk-full");
+}
+
+#[test]
+fn a_folder_that_may_not_be_written() {
+    if rustix::process::geteuid().is_root() {
+        return println!("skipped: root may write everywhere");
+    }
+    let p = place();
+    fs::create_dir(&p.to).unwrap();
+    fs::set_permissions(&p.to, fs::Permissions::from_mode(0o555)).unwrap();
+    let mut recv = receiver(&p.to, &[]);
+    recv.exits(10);
+    assert!(recv.stderr().contains(Path::new("to").to_str().unwrap()), "{}", recv.stderr());
+}
+
+#[test]
+fn a_receiver_that_is_not_there() {
+    let p = place();
+    let file = p.file("a", 10);
+    let recv = receiver(&p.to, &[]);
+    let ticket = recv.ticket();
+    recv.kill();
+    let mut send = sender(&[&file], &ticket, &["--timeout", "1"]);
+    send.exits(6);
+    assert!(send.stderr().contains("gave up"), "{}", send.stderr());
+}
