@@ -3,15 +3,13 @@
 mod support;
 
 use allocation_counter::measure;
-use pcc::profiles;
+use pcc::{AckedPacket, CongestionControl, LostPacket, SentPacket, Time, profiles};
 use std::time::Duration;
 use support::{Flow, Path};
 
-/// Sends on a path whose own bookkeeping is reused, and counts what the controller allocates: nothing once its
-/// tables have grown to the flight they hold.
+/// Once its tables have grown to the flight that they hold, a controller allocates nothing, not even per interval.
 #[test]
 fn packets_cost_no_allocation() {
-    use pcc::{AckedPacket, CongestionControl, LostPacket, SentPacket, Time};
     const FLIGHT: u64 = 1000;
     for profile in profiles::all() {
         let mut controller = profile.build(1);
