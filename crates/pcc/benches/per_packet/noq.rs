@@ -64,7 +64,8 @@ fn rtt_estimator() -> RttEstimator {
     let server_config = ServerConfig::with_single_cert(vec![key.cert.der().clone()], private).expect("a server");
     let seen = Seen::default();
     let mut transport = TransportConfig::default();
-    transport.congestion_controller_factory(Arc::new(seen.clone()));
+    // The first acknowledgement is reported with the estimate from before it.
+    transport.initial_rtt(RTT).congestion_controller_factory(Arc::new(seen.clone()));
     let mut client_config = ClientConfig::with_root_certificates(Arc::new(roots)).expect("a client");
     client_config.transport_config(Arc::new(transport));
 
