@@ -44,7 +44,8 @@ impl Profile {
     /// The same with a rate never to exceed.
     #[must_use]
     pub fn with_max_rate(mut self, max: Rate) -> Profile {
-        self.bounds_mut().max = max;
+        let bounds = self.bounds_mut();
+        *bounds = RateBounds { min: bounds.min.min(max), max };
         self
     }
 
@@ -120,6 +121,7 @@ pub fn vivace_paper() -> Profile {
             },
             moves_above: None,
             gradient_filter: GradientFilter::Threshold(0.01), // section 5
+            min_fit: 0.0,
             ignore_falling_rtt: false,
             pool_loss_below: None,
             loss_significance: None,
@@ -178,17 +180,18 @@ fn released() -> VivaceConfig {
             exit: StartExit::LastGood,
         },
         probe_step: 0.05,
-        min_probe_step: LeastStep { rate: Rate::from_mbps(0.5), most: 1.0 },
+        min_probe_step: LeastStep { rate: Rate::from_mbps(0.5), most: 0.5 },
         pairs: Pairs::TwoThenOne,
         step: StepConfig {
             theta: 1.0,
             amplifier: Amplifier::Released,
             boundary: 0.05,
             boundary_growth: 0.06,
-            min_change: LeastStep { rate: Rate::from_mbps(0.5), most: 1.0 },
+            min_change: LeastStep { rate: Rate::from_mbps(0.5), most: 0.5 },
         },
         moves_above: Some(0.1),
         gradient_filter: GradientFilter::Quantise(0.02),
+        min_fit: 0.0,
         ignore_falling_rtt: false,
         pool_loss_below: Some(0.01),
         loss_significance: None,
@@ -210,6 +213,7 @@ fn improved() -> VivaceConfig {
         start: StartConfig { exit: StartExit::Arrived(0.95), ..released.start },
         min_probe_step: least_step,
         step: StepConfig { min_change: least_step, ..released.step },
+        min_fit: 0.25, // the same value served the kernel's noise (SACK compression) well
         ignore_falling_rtt: true,
         loss_significance: Some(LossSignificance { z: 2.0, standing_queue: 0.05, max_loss: 0.05 }),
         bounds: RateBounds::DEFAULT,

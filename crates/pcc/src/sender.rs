@@ -65,6 +65,10 @@ pub struct Pcc {
     /// Intervals that began before the brake was pulled last don't pull it again.
     braked: Time,
     delivered: DeliveredRates,
+    /// The silence that is borne, and the round-trip time that the in-flight cap allows for: both follow the
+    /// monitor's round-trip times, which change at the end of a batch only.
+    silence: Duration,
+    in_flight_rtt: Duration,
 }
 
 impl Pcc {
@@ -88,6 +92,8 @@ impl Pcc {
             silent_since: None,
             braked: Time::ZERO,
             delivered: DeliveredRates::default(),
+            silence: INITIAL_SILENCE,
+            in_flight_rtt: INITIAL_SILENCE,
         }
     }
 
@@ -163,6 +169,8 @@ impl Pcc {
     }
 
     fn cut(&mut self, now: Time, cut: Cut) {
+        // What led to this cut must not lead to the next.
+        self.heard = now;
         let (rate, phase) = (self.control.rate(), self.control.phase());
         self.control.cut(cut, &self.path(now));
         self.realign(now);
@@ -181,8 +189,12 @@ impl Pcc {
         }
     }
 
-    fn silence(&self) -> Duration {
-        self.monitor.srtt().map_or(INITIAL_SILENCE, |srtt| srtt.mul_f64(self.guards.silence_rtts).max(MIN_SILENCE))
+    fn follow_rtt(&mut self) {
+        if let (Some(min), Some(srtt)) = (self.monitor.min_rtt(), self.monitor.srtt()) {
+            self.silence = srtt.mul_f64(self.guards.silence_rtts).max(MIN_SILENCE);
+            // In a standing queue the rate times the current round-trip time is in flight; the margin is for silence.
+            self.in_flight_rtt = min.max(srtt / 2).mul_f64(self.guards.in_flight);
+        }
     }
 
     /// After a pause the rate is a guess, and nothing in flight is evidence of it (SPEC 0.6).
@@ -193,7 +205,7 @@ impl Pcc {
         }
         self.heard = now;
         let idle = now.since(last);
-        if idle > self.silence().max(MIN_IDLE) {
+        if idle > self.silence.max(MIN_IDLE) {
             let restart = idle > self.srtt().mul_f64(self.guards.restart_rtts);
             self.cut(now, if restart { Cut::Restart } else { Cut::Silence });
         }
@@ -233,6 +245,7 @@ impl CongestionControl for Pcc {
         while let Some((role, result)) = self.monitor.close_next() {
             self.on_result(now, role, &result);
         }
+        self.follow_rtt();
         if self.monitor.take_void() {
             // A result that is waited for will never come: try again at the same rate.
             self.control.limit(self.control.rate());
@@ -246,7 +259,6 @@ impl CongestionControl for Pcc {
             return;
         }
         let since = *self.silent_since.get_or_insert(self.heard);
-        self.heard = now;
         self.monitor.drop_all();
         let restart = now.since(since) > self.srtt().mul_f64(self.guards.restart_rtts);
         self.cut(now, if restart { Cut::Restart } else { Cut::Silence });
@@ -261,16 +273,11 @@ impl CongestionControl for Pcc {
     }
 
     fn in_flight_cap(&self) -> u64 {
-        // In a standing queue the rate times the current round-trip time is in flight; the margin is for silence.
-        let rtt = match (self.monitor.min_rtt(), self.monitor.srtt()) {
-            (Some(min), Some(srtt)) => min.max(srtt / 2),
-            _ => INITIAL_SILENCE,
-        };
-        self.pacing.bytes_in(rtt.mul_f64(self.guards.in_flight)).saturating_add(MIN_IN_FLIGHT_PACKETS * self.mtu)
+        self.pacing.bytes_in(self.in_flight_rtt).saturating_add(MIN_IN_FLIGHT_PACKETS * self.mtu)
     }
 
     fn deadline(&self) -> Option<Time> {
-        (self.monitor.in_flight() > 0).then(|| self.heard + self.silence())
+        (self.monitor.in_flight() > 0).then(|| self.heard + self.silence)
     }
 }
 

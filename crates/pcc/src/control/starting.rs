@@ -10,7 +10,8 @@ use crate::utility::Utility;
 pub struct StartConfig {
     /// The rate of the first interval, unless `packets_per_rtt` gives more.
     pub rate: Rate,
-    /// Packets per round trip that the first interval sends at least, once the round-trip time is known.
+    /// Packets per round trip that the first interval sends at least. No round-trip time is known then: the core
+    /// assumes 100 ms.
     pub packets_per_rtt: u64,
     /// Lost packets of an interval that are overlooked.
     pub ignored_losses: u64,
@@ -46,6 +47,9 @@ pub(super) enum StartStep {
     Leave(Rate),
 }
 
+/// An interval that was limited by the application says nothing, unless it lost more than both utilities tolerate.
+const LIMITED_LOSS: f64 = 0.05;
+
 /// The state of the start-up phase. One interval is tried at a time: its result is awaited at an unchanged
 /// rate, because doubling blindly offers two to four times the capacity for a round trip (SPEC 0.4).
 #[derive(Clone, Debug, Default)]
@@ -66,6 +70,9 @@ impl Starting {
         utility: &dyn Utility,
     ) -> StartStep {
         self.awaiting = false;
+        if result.is_limited() && result.loss <= LIMITED_LOSS {
+            return StartStep::Repeat;
+        }
         let utility = utility.utility(&overlook(config, result));
         if let Some((rate, previous)) = self.previous
             && utility < previous

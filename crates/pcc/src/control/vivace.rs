@@ -26,6 +26,9 @@ pub struct VivaceConfig {
     pub moves_above: Option<f64>,
     /// What is done to the gradient of the round-trip time before it is judged.
     pub gradient_filter: GradientFilter,
+    /// A trend that explains less than this share of the round-trip times' variance is taken for zero: a pause of
+    /// the machine or the radio leaves a spike, a queue that grows leaves a ramp.
+    pub min_fit: f64,
     /// Whether a falling round-trip time is no reward (Proteus, SIGCOMM 2020): else jitter and a draining queue
     /// look like good reasons to change the rate.
     pub ignore_falling_rtt: bool,
@@ -157,9 +160,11 @@ impl Vivace {
     }
 
     fn filter(&self, mut result: Measurement) -> Measurement {
+        let noise = result.rtt_fit() < self.config.min_fit;
+        let falling = result.rtt_gradient < 0.0 && self.config.ignore_falling_rtt;
         let gradient = &mut result.rtt_gradient;
-        if self.config.ignore_falling_rtt {
-            *gradient = gradient.max(0.0);
+        if noise || falling {
+            *gradient = 0.0;
         }
         match self.config.gradient_filter {
             GradientFilter::Threshold(threshold) if gradient.abs() < threshold => *gradient = 0.0,

@@ -72,6 +72,15 @@ impl Measurement {
         self.rate * (1.0 - self.loss)
     }
 
+    /// The share of the round-trip times' variance that the trend explains (R squared), in 0..=1.
+    pub fn rtt_fit(&self) -> f64 {
+        let trend = self.rtt_gradient * self.rtt_gradient;
+        let freedom = (self.packets_sent - self.packets_lost).saturating_sub(2) as f64;
+        let residual = freedom * self.rtt_gradient_error * self.rtt_gradient_error;
+        // Without a trend, or with an error that isn't defined, nothing is explained.
+        if trend > 0.0 && residual.is_finite() { trend / (trend + residual) } else { 0.0 }
+    }
+
     /// Whether much less was sent than asked for: the application, flow control or the machine was the limit.
     pub fn is_limited(&self) -> bool {
         self.rate < self.target * 0.8
@@ -94,6 +103,8 @@ pub(super) struct Interval {
     bytes_lost: u64,
     /// Bytes that were sent at the very instant of the last packet: transports stamp a batch with one time.
     bytes_at_last: u64,
+    /// The time of a byte at the planned rate, in nanoseconds: a division for each packet would show.
+    nanos_per_byte: f64,
     rtts: Regression,
 }
 
@@ -110,6 +121,7 @@ impl Interval {
             bytes_acked: 0,
             bytes_lost: 0,
             bytes_at_last: 0,
+            nanos_per_byte: 8e9 / plan.rate.bits_per_sec(),
             rtts: Regression::default(),
         }
     }
@@ -142,12 +154,17 @@ impl Interval {
         self.bytes_sent -= bytes;
     }
 
-    /// Whether it has been sent long enough, the time of its newest packet included.
+    /// The time it has been sent for, that of its newest packets included, which were sent at `last`.
+    fn duration(&self, first: Time, last: Time) -> Duration {
+        // `as` saturates, also for a rate of zero.
+        last.since(first) + Duration::from_nanos((self.bytes_at_last as f64 * self.nanos_per_byte) as u64)
+    }
+
+    /// Whether it has been sent long enough.
     pub fn is_long_enough(&self) -> bool {
         let Some((first, last)) = self.span else { return false };
-        let length = last.since(first) + self.plan.rate.time_for(self.bytes_at_last);
         self.packets_sent >= self.plan.max_packets
-            || (self.packets_sent >= self.plan.min_packets && length >= self.plan.length)
+            || (self.packets_sent >= self.plan.min_packets && self.duration(first, last) >= self.plan.length)
     }
 
     /// Whether each of its packets has a fate.
@@ -162,10 +179,9 @@ impl Interval {
             return None;
         }
         let previous_rtt = previous_rtt.unwrap_or(0.0);
-        let duration = last.since(first) + self.plan.rate.time_for(self.bytes_at_last);
         Some(Measurement {
             start: first,
-            rate: Rate::from_bytes_over(self.bytes_sent, duration),
+            rate: Rate::from_bytes_over(self.bytes_sent, self.duration(first, last)),
             target: self.plan.rate,
             packets_sent: self.packets_sent,
             packets_lost: self.packets_sent - self.packets_acked,
