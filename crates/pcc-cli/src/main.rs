@@ -1,8 +1,8 @@
 //! The command `pcc`: moves data over bad paths with PCC congestion control.
 
 mod demo;
+mod quantity;
 mod transfer;
-mod units;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

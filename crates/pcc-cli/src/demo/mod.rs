@@ -5,12 +5,12 @@ mod endpoint;
 mod experiment;
 mod path;
 mod progress;
-mod quantity;
 mod report;
 #[cfg(test)]
 mod tests;
 mod tls;
 
+use crate::quantity;
 use experiment::Experiment;
 use path::{Path, Preset};
 use pcc::Rate;

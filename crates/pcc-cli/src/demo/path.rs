@@ -1,6 +1,6 @@
 //! The emulated path of the demo.
 
-use super::quantity;
+use crate::quantity;
 use pcc::Rate;
 use pcc_lab::link::PathConfig;
 use pcc_lab::relay::IP_UDP_HEADERS;

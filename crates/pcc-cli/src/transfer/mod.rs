@@ -18,7 +18,7 @@ mod store;
 mod tests;
 mod ticket;
 
-use crate::units::parse_rate;
+use crate::quantity;
 use exit::{Failure, Kind, Result};
 use pcc::Rate;
 use pcc_quic::Algorithm;
@@ -62,7 +62,7 @@ pub struct SendArgs {
     #[arg(long, value_name = "NAME", default_value_t)]
     controller: Algorithm,
     /// Never send faster than this, for example 50mbit
-    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    #[arg(long, value_name = "RATE", value_parser = quantity::rate)]
     max_rate: Option<Rate>,
     /// Give up when the receiver cannot be reached for this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
