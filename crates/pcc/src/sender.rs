@@ -19,9 +19,9 @@ const INITIAL_SILENCE: Duration = Duration::from_secs(3);
 pub struct Guards {
     /// An interval that loses more than this fraction halves the rate (released sender: 0.5).
     pub brake_loss: f64,
-    /// Round-trip times without any acknowledgement after which the rate is halved (Vivace 2018, section 4.4: 4).
+    /// Round-trip times without any acknowledgement after which the rate is halved (Vivace 2018, section 4.3: 4).
     pub silence_rtts: f64,
-    /// Round-trip times of silence or idleness after which the start-up phase begins anew.
+    /// Round-trip times of silence after which the start-up phase begins anew.
     pub restart_rtts: f64,
     /// Bytes in flight are capped at this many times rate * round-trip time (SPEC 0.4: 2 to 2.5).
     pub in_flight: f64,
@@ -40,6 +40,10 @@ impl Default for Guards {
 const MIN_SILENCE: Duration = Duration::from_millis(50);
 /// The shortest idle time after which the rate is no longer trusted (SPEC 0.6).
 const MIN_IDLE: Duration = Duration::from_secs(1);
+/// Intervals with fewer packets, cut off by a re-alignment, say nothing about loss or rate.
+const LEAST_PACKETS: u64 = 10;
+/// The loss that a limited sender overlooks: what both utilities tolerate.
+const LIMITED_LOSS: f64 = 0.05;
 /// Packets that may be in flight whatever the rate.
 const MIN_IN_FLIGHT_PACKETS: u64 = 10;
 
@@ -65,6 +69,8 @@ pub struct Pcc {
     /// Intervals that began before the brake was pulled last don't pull it again.
     braked: Time,
     delivered: DeliveredRates,
+    /// The rate of the first interval: a sender that had little to send so far may still send that fast.
+    first_rate: Rate,
     /// The silence that is borne, and the round-trip time that the in-flight cap allows for: both follow the
     /// monitor's round-trip times, which change at the end of a batch only.
     silence: Duration,
@@ -92,6 +98,7 @@ impl Pcc {
             silent_since: None,
             braked: Time::ZERO,
             delivered: DeliveredRates::default(),
+            first_rate: plan.rate,
             silence: INITIAL_SILENCE,
             in_flight_rtt: INITIAL_SILENCE,
         }
@@ -140,7 +147,10 @@ impl Pcc {
     }
 
     fn on_result(&mut self, now: Time, role: Role, result: &Measurement) {
-        self.delivered.add(result.throughput());
+        let counts = result.packets_sent >= LEAST_PACKETS;
+        if counts {
+            self.delivered.add(result.throughput());
+        }
         if let Some(observer) = &mut self.observer {
             observer.on_event(&Event::Interval {
                 time: now,
@@ -149,7 +159,7 @@ impl Pcc {
                 utility: self.utility.utility(result),
             });
         }
-        if result.loss > self.guards.brake_loss && result.start >= self.braked {
+        if counts && result.loss > self.guards.brake_loss && result.start >= self.braked {
             self.braked = now;
             self.cut(now, Cut::Loss);
             return;
@@ -157,7 +167,9 @@ impl Pcc {
         let (rate, phase) = (self.control.rate(), self.control.phase());
         let path = self.path(now);
         let mut realign = self.control.on_result(role, result, &*self.utility, &path);
-        let ceiling = self.delivered.largest() * self.guards.limited_rate;
+        // While something else limits the sender its intervals prove nothing, so that a loss must lower the ceiling.
+        let headroom = if result.loss > LIMITED_LOSS { 1.0 } else { self.guards.limited_rate };
+        let ceiling = (self.delivered.largest() * headroom).max(self.first_rate);
         if result.is_limited() && self.control.rate() > ceiling {
             self.control.limit(ceiling);
             realign = true;
@@ -172,7 +184,7 @@ impl Pcc {
         // What led to this cut must not lead to the next.
         self.heard = now;
         let (rate, phase) = (self.control.rate(), self.control.phase());
-        self.control.cut(cut, &self.path(now));
+        self.control.cut(cut);
         self.realign(now);
         self.report(now, rate, phase, Some(cut));
     }
@@ -203,11 +215,9 @@ impl Pcc {
         if self.monitor.in_flight() > 0 {
             return;
         }
-        self.heard = now;
-        let idle = now.since(last);
-        if idle > self.silence.max(MIN_IDLE) {
-            let restart = idle > self.srtt().mul_f64(self.guards.restart_rtts);
-            self.cut(now, if restart { Cut::Restart } else { Cut::Silence });
+        (self.heard, self.silent_since) = (now, None);
+        if now.since(last) > self.silence.max(MIN_IDLE) {
+            self.cut(now, Cut::Restart);
         }
     }
 }

@@ -18,7 +18,7 @@ pub struct AllegroConfig {
     pub min_step: f64,
     /// epsilon_max: the largest probe step.
     pub max_step: f64,
-    /// Pairs of probes per decision; all must agree.
+    /// Pairs of probes per decision, one or two; all must agree.
     pub pairs: usize,
     /// The length of an interval in round-trip times is drawn from this range.
     pub interval_rtts: Range<f64>,
@@ -35,6 +35,8 @@ pub struct Allegro {
     rng: fastrand::Rng,
     /// The base rate; zero until the first plan.
     rate: Rate,
+    /// The rate of the first plan.
+    first_rate: Rate,
     /// epsilon.
     step: f64,
     state: State,
@@ -63,7 +65,7 @@ impl Allegro {
     /// Rate control with random choices drawn from `rng`.
     pub fn new(config: AllegroConfig, rng: fastrand::Rng) -> Allegro {
         let step = config.min_step;
-        Allegro { config, rng, rate: Rate::ZERO, step, state: State::Starting(Starting::default()) }
+        Allegro { config, rng, rate: Rate::ZERO, first_rate: Rate::ZERO, step, state: State::Starting(Starting::default()) }
     }
 
     fn set_rate(&mut self, rate: Rate) {
@@ -86,7 +88,10 @@ impl Allegro {
         let direction = match first {
             Some(order) if order.is_ne() && signs.all(|sign| sign == first) => f64::from(order as i8),
             _ => {
-                self.step = (self.step + self.config.min_step).min(self.config.max_step);
+                // A pair that couldn't be sent as planned is no reason to look further away.
+                if probes.pairs().all(|pair| pair.rate_difference().is_some()) {
+                    self.step = (self.step + self.config.min_step).min(self.config.max_step);
+                }
                 self.decide();
                 return false;
             }
@@ -132,6 +137,7 @@ impl RateControl for Allegro {
     fn plan(&mut self, path: &PathState) -> Plan {
         if self.rate.is_zero() {
             self.set_rate(self.config.start.initial_rate(path));
+            self.first_rate = self.rate;
         }
         let mut rate = self.rate;
         let role = match &mut self.state {
@@ -185,11 +191,14 @@ impl RateControl for Allegro {
         }
     }
 
-    fn cut(&mut self, cut: Cut, _path: &PathState) {
+    fn cut(&mut self, cut: Cut) {
         self.set_rate(self.rate * 0.5);
         self.step = self.config.min_step;
         match cut {
-            Cut::Restart => self.state = State::Starting(Starting::default()),
+            Cut::Restart => {
+                self.set_rate(self.rate.max(self.first_rate));
+                self.state = State::Starting(Starting::default());
+            }
             Cut::Loss | Cut::Silence => self.decide(),
         }
     }

@@ -48,7 +48,8 @@ pub enum Cut {
     Loss,
     /// Nothing was acknowledged for too long.
     Silence,
-    /// The silence or an idle time lasted so long that the path may have changed: start anew.
+    /// The silence lasted so long, or the sender was idle, that the path may have changed: start anew, though not
+    /// below the rate of a first start, or a connection that is idle now and then would sink to the least rate.
     Restart,
 }
 
@@ -63,8 +64,8 @@ pub trait RateControl: Debug + Send + Sync {
     /// intervals that are still in flight useless (re-alignment).
     fn on_result(&mut self, role: Role, result: &Measurement, utility: &dyn Utility, path: &PathState) -> bool;
 
-    /// Halves the rate and forgets what led to it.
-    fn cut(&mut self, cut: Cut, path: &PathState);
+    /// Halves the rate, on a restart not below that of the first start, and forgets what led to it.
+    fn cut(&mut self, cut: Cut);
 
     /// Lowers the rate to `ceiling`, because it is more than was ever delivered. What is in flight is abandoned.
     fn limit(&mut self, ceiling: Rate);

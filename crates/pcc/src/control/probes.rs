@@ -34,9 +34,9 @@ impl Pair {
 }
 
 impl Probes {
-    /// A round of `pairs` pairs, each in an order drawn from `rng`.
+    /// A round of `pairs` pairs, one or two, each in an order drawn from `rng`.
     pub fn new(pairs: usize, rng: &mut fastrand::Rng) -> Probes {
-        Probes { count: 2 * pairs, faster_first: [rng.bool(), rng.bool()], ..Probes::default() }
+        Probes { count: 2 * pairs.clamp(1, MOST / 2), faster_first: [rng.bool(), rng.bool()], ..Probes::default() }
     }
 
     /// The role of the next probe, `None` when all have been planned.

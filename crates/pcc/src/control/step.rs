@@ -1,11 +1,11 @@
-//! From a utility gradient to a change of rate: confidence amplifier and dynamic change boundary (Vivace 2018, section 4.3).
+//! From a utility gradient to a change of rate: confidence amplifier and dynamic change boundary (Vivace 2018, section 4.2).
 
 use crate::units::Rate;
 
 /// How confidence grows with decisions in the same direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amplifier {
-    /// 1, 2, 3, 5, 7, 9, ... from the first decision in a direction on; a reversal starts over (Vivace 2018, section 4.3).
+    /// 1, 2, 3, 5, 7, 9, ... from the first decision in a direction on; a reversal starts over (Vivace 2018, section 4.2).
     Paper,
     /// The released sender's: steeper, and after reversals it waits for a "swing buffer" to drain (SPEC 2.4).
     Released,

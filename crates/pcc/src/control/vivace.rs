@@ -38,8 +38,6 @@ pub struct VivaceConfig {
     pub loss_significance: Option<LossSignificance>,
     /// When a decision is tried again before it is believed.
     pub double_check: DoubleCheck,
-    /// The round-trip time that intervals last for.
-    pub interval_rtt: IntervalRtt,
     /// Packets that an interval has at least.
     pub min_packets: u64,
     /// Packets that an interval has at most.
@@ -60,7 +58,7 @@ pub enum Pairs {
 /// What is done to the gradient of the round-trip time before it is judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum GradientFilter {
-    /// Gradients smaller than this are taken for zero (Vivace 2018, section 5).
+    /// Gradients smaller than this are taken for zero (Vivace 2018, section 4.3).
     Threshold(f64),
     /// Truncation towards zero to multiples of this (released).
     Quantise(f64),
@@ -85,20 +83,11 @@ pub struct LossSignificance {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DoubleCheck {
     /// Whenever the faster probe lost a smaller fraction; agreeing gradients are averaged, else the second
-    /// counts (Vivace 2018, section 4.4).
+    /// counts (Vivace 2018, section 4.3).
     Paper,
     /// Only an increase, when the probes together lost 5 % or more, the slower ones over 2 packets more than
     /// the faster ones, and those some; the second round counts (released).
     Released,
-}
-
-/// The round-trip time that intervals last for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IntervalRtt {
-    /// The mean of the interval that closed last (released).
-    Latest,
-    /// The smallest one seen, so that a standing queue doesn't slow the loop.
-    Min,
 }
 
 /// Vivace's rate control.
@@ -108,6 +97,8 @@ pub struct Vivace {
     rng: fastrand::Rng,
     /// The base rate; zero until the first plan.
     rate: Rate,
+    /// The rate of the first plan.
+    first_rate: Rate,
     step: Step,
     state: State,
     /// A gradient that waits for its double check.
@@ -133,7 +124,7 @@ impl Vivace {
     /// Rate control with random choices drawn from `rng`.
     pub fn new(config: VivaceConfig, rng: fastrand::Rng) -> Vivace {
         let step = Step::new(config.step);
-        Vivace { config, rng, rate: Rate::ZERO, step, state: State::Starting(Starting::default()), unchecked: None }
+        Vivace { config, rng, rate: Rate::ZERO, first_rate: Rate::ZERO, step, state: State::Starting(Starting::default()), unchecked: None }
     }
 
     /// Sets the base rate so that the probes around it stay within the bounds.
@@ -160,11 +151,9 @@ impl Vivace {
     }
 
     fn filter(&self, mut result: Measurement) -> Measurement {
-        let noise = result.rtt_fit() < self.config.min_fit;
-        let falling = result.rtt_gradient < 0.0 && self.config.ignore_falling_rtt;
         let gradient = &mut result.rtt_gradient;
-        if noise || falling {
-            *gradient = 0.0;
+        if self.config.ignore_falling_rtt {
+            *gradient = gradient.max(0.0);
         }
         match self.config.gradient_filter {
             GradientFilter::Threshold(threshold) if gradient.abs() < threshold => *gradient = 0.0,
@@ -256,6 +245,7 @@ impl RateControl for Vivace {
     fn plan(&mut self, path: &PathState) -> Plan {
         if self.rate.is_zero() {
             self.set_rate(self.config.start.initial_rate(path));
+            self.first_rate = self.rate;
         }
         let role = match &mut self.state {
             State::Starting(Starting { awaiting, .. }) if !*awaiting => {
@@ -274,21 +264,23 @@ impl RateControl for Vivace {
             Role::Probe { faster: false, .. } => 1.0 - self.probe_step(),
             _ => 1.0,
         };
-        let length = match self.config.interval_rtt {
-            IntervalRtt::Latest => path.rtt,
-            IntervalRtt::Min => path.min_rtt,
-        };
         Plan {
             rate: (self.rate * factor).min(self.config.bounds.max),
             role,
-            length: length.max(Duration::from_nanos(1)),
+            length: path.rtt.max(Duration::from_nanos(1)),
             min_packets: self.config.min_packets,
             max_packets: self.config.max_packets,
         }
     }
 
     fn on_result(&mut self, role: Role, result: &Measurement, utility: &dyn Utility, _path: &PathState) -> bool {
-        let result = if matches!(self.state, State::Starting(_)) { *result } else { self.filter(*result) };
+        let mut result = *result;
+        if result.rtt_fit() < self.config.min_fit {
+            result.rtt_gradient = 0.0;
+        }
+        if !matches!(self.state, State::Starting(_)) {
+            result = self.filter(result);
+        }
         match (&mut self.state, role) {
             (State::Starting(starting), Role::Start) => {
                 match starting.on_result(&self.config.start, self.rate, &result, utility) {
@@ -326,18 +318,22 @@ impl RateControl for Vivace {
         }
     }
 
-    fn cut(&mut self, cut: Cut, _path: &PathState) {
+    fn cut(&mut self, cut: Cut) {
         self.set_rate(self.rate * 0.5);
         self.step.reset();
         self.unchecked = None;
         match cut {
-            Cut::Restart => self.state = State::Starting(Starting::default()),
+            Cut::Restart => {
+                self.set_rate(self.rate.max(self.first_rate));
+                self.state = State::Starting(Starting::default());
+            }
             Cut::Loss | Cut::Silence => self.probe(self.cautious_pairs()),
         }
     }
 
     fn limit(&mut self, ceiling: Rate) {
         self.set_rate(self.rate.min(ceiling));
+        self.unchecked = None;
         match &mut self.state {
             State::Starting(starting) => starting.awaiting = false,
             State::Probing(_) | State::Moving(_) => self.probe(self.cautious_pairs()),

@@ -29,11 +29,11 @@ pub struct SmallLoss {
 }
 
 impl Vivace {
-    /// Vivace-Latency: t = 0.9, b = 900, c = 11.35 (Vivace 2018, section 4.1).
+    /// Vivace-Latency: t = 0.9, b = 900, c = 11.35 (Vivace 2018, section 5).
     pub const LATENCY: Vivace = Vivace { exponent: 0.9, latency: 900.0, loss: 11.35, small_loss: None };
     /// Vivace-Loss: b = 0.
     pub const LOSS: Vivace = Vivace { latency: 0.0, ..Vivace::LATENCY };
-    /// The variant for cellular links: b = 2 (Vivace 2018, section 5.4).
+    /// The variant for cellular links: b = 2 (Vivace 2018, section 5.1).
     pub const LTE: Vivace = Vivace { latency: 2.0, ..Vivace::LATENCY };
 }
 

@@ -24,7 +24,7 @@ fn best_rate(utility: Vivace, loss: f64) -> f64 {
 }
 
 /// T-4: the weight of loss and the rate at which it tolerates 5 %: c = 11.357 at 100 Mbit/s (SPEC 2.1; Vivace
-/// 2018, section 4.1).
+/// 2018, section 3.2).
 #[test]
 fn t04_loss_weight_and_the_rate_it_is_meant_for() {
     let weights = [
