@@ -123,8 +123,8 @@ impl State {
         }
     }
 
-    /// noq has no timer for controllers, so this is asked at every occasion. There is one at least every second while
-    /// packets are in flight: a probe, when acknowledgements stay away.
+    /// noq has no timer for controllers, so this is asked at every occasion. There is one at least every two seconds
+    /// while packets are in flight, or every 1.5 round trips if that is more: a probe, when acknowledgements stay away.
     fn check_deadline(&mut self) {
         if self.control.deadline().is_some_and(|deadline| deadline <= self.now) {
             self.control.on_deadline(self.now);

@@ -17,7 +17,7 @@ pub struct Start {
     pub mtu: u64,
     /// A seed for random choices, different for every path of every connection.
     pub seed: u64,
-    /// A rate that the connection will never exceed.
+    /// A rate that the connection stays below, on average over some milliseconds: lateness is made up for.
     pub max_rate: Option<Rate>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Build {
 impl Factory {
     /// A factory of the controllers that `control` returns; it is called for each path of each connection.
     pub fn new(control: impl Fn(&Start) -> Box<dyn CongestionControl> + Send + Sync + 'static) -> Factory {
-        Factory::assemble(Arc::new(control), 0, None)
+        Factory::assemble(Arc::new(control), fastrand::u64(..), None)
     }
 
     /// A factory of controllers with the constants of `profile`.
@@ -68,13 +68,14 @@ impl Factory {
         })
     }
 
-    /// The same with random choices that come from `seed` (0 unless told).
+    /// The same with random choices that come from `seed`, so that a run can be repeated. Else the seed is drawn:
+    /// flows that start together must not probe in step.
     #[must_use]
     pub fn with_seed(self, seed: u64) -> Factory {
         Factory::assemble(self.build.control.clone(), seed, self.build.max_rate)
     }
 
-    /// The same with a rate that no connection exceeds.
+    /// The same with a rate that each connection stays below.
     #[must_use]
     pub fn with_max_rate(self, max: Rate) -> Factory {
         Factory::assemble(self.build.control.clone(), self.build.seed, Some(max))

@@ -14,6 +14,8 @@ mod spaces;
 mod transport;
 pub mod windows;
 
+pub use pcc;
+
 pub use algorithm::{Algorithm, UnknownAlgorithm};
 pub use factory::{Factory, Start};
 pub use runtime::PreciseRuntime;

@@ -48,17 +48,33 @@ impl Runtime for PreciseRuntime {
 }
 
 /// Makes room for what arrives while the receiving task waits for its turn, or each such wait would look like
-/// congestion. The default of Linux, 208 KiB, is 1 ms at 1 Gbit/s (each packet is charged more than its size); the
-/// system may grant less than is asked for (`net.core.rmem_max`).
+/// congestion. The default of Linux, 208 KiB, is 1 ms at 1 Gbit/s (each packet is charged more than its size). Without
+/// privileges the system may grant less than is asked for (`net.core.rmem_max`); a larger buffer keeps its size.
 #[cfg(unix)]
 fn enlarge_buffers(socket: &UdpSocket) {
-    use rustix::net::sockopt::{set_socket_recv_buffer_size, set_socket_send_buffer_size};
+    use rustix::net::sockopt;
     const BUFFER: usize = 4 << 20;
-    if let Err(error) =
-        set_socket_recv_buffer_size(socket, BUFFER).and_then(|()| set_socket_send_buffer_size(socket, BUFFER))
-    {
-        tracing::debug!(%error, "socket buffers keep their size");
+    let larger = |old: rustix::io::Result<usize>| old.is_ok_and(|size| size >= BUFFER);
+    let received = larger(sockopt::socket_recv_buffer_size(socket)) || force_receive_buffer(socket, BUFFER);
+    if !received && let Err(error) = sockopt::set_socket_recv_buffer_size(socket, BUFFER) {
+        tracing::debug!(%error, "the receive buffer keeps its size");
     }
+    if !larger(sockopt::socket_send_buffer_size(socket))
+        && let Err(error) = sockopt::set_socket_send_buffer_size(socket, BUFFER)
+    {
+        tracing::debug!(%error, "the send buffer keeps its size");
+    }
+}
+
+/// Beyond the system's limit, where this process may.
+#[cfg(target_os = "linux")]
+fn force_receive_buffer(socket: &UdpSocket, size: usize) -> bool {
+    rustix::net::sockopt::set_socket_recv_buffer_size_force(socket, size).is_ok()
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn force_receive_buffer(_: &UdpSocket, _: usize) -> bool {
+    false
 }
 
 #[cfg(not(unix))]

@@ -29,7 +29,7 @@ const PACKET_THRESHOLD: u32 = 1000;
 pub struct Transport {
     /// The congestion controller.
     pub algorithm: Algorithm,
-    /// A rate never to exceed, `None` for no limit.
+    /// A rate to stay below, `None` for no limit.
     pub max_rate: Option<Rate>,
     /// The seed of the controller's random choices.
     pub seed: u64,
@@ -43,7 +43,13 @@ impl Transport {
     pub fn config(&self) -> TransportConfig {
         let mut config = base();
         match (self.algorithm, self.algorithm.profile()) {
-            (_, Some(profile)) => return self.config_with(Factory::profile(profile)),
+            (_, Some(profile)) => {
+                let mut factory = Factory::profile(profile).with_seed(self.seed);
+                if let Some(max) = self.max_rate {
+                    factory = factory.with_max_rate(max);
+                }
+                return Transport::config_with(factory);
+            }
             (Algorithm::NewReno, _) => config.congestion_controller_factory(Arc::new(NewRenoConfig::default())),
             (Algorithm::Bbr3, _) => config.congestion_controller_factory(Arc::new(Bbr3Config::default())),
             _ => config.congestion_controller_factory(Arc::new(CubicConfig::default())),
@@ -52,12 +58,8 @@ impl Transport {
         config
     }
 
-    /// As [`config`](Self::config), with controllers of `factory` in place of `algorithm`'s.
-    pub fn config_with(&self, factory: Factory) -> TransportConfig {
-        let mut factory = factory.with_seed(self.seed);
-        if let Some(max) = self.max_rate {
-            factory = factory.with_max_rate(max);
-        }
+    /// noq's configuration for the controllers of `factory`, set in the same way.
+    pub fn config_with(factory: Factory) -> TransportConfig {
         // One acknowledgement per packet, at once: each gives an undistorted RTT sample.
         let mut acks = AckFrequencyConfig::default();
         acks.ack_eliciting_threshold(VarInt::from_u32(0));

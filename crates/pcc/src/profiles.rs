@@ -126,7 +126,7 @@ pub fn vivace_paper() -> Profile {
             pool_loss_below: None,
             loss_significance: None,
             double_check: DoubleCheck::Paper, // section 4.3
-            min_packets: 10, // as Allegro, section 3.1
+            min_packets: 10,                  // as Allegro, section 3.1
             max_packets: u64::MAX,
             bounds: RateBounds::DEFAULT,
         }),

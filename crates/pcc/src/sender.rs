@@ -1,7 +1,7 @@
 //! The controller: monitor, utility and rate control put together behind the contract.
 
 use crate::contract::{AckedPacket, CongestionControl, LostPacket, SentPacket};
-use crate::control::{Cut, PathState, RateControl};
+use crate::control::{Cut, LIMITED_LOSS, PathState, RateControl};
 use crate::monitor::{Measurement, Monitor, Role};
 use crate::observer::{Event, Observer};
 use crate::units::{Rate, Time};
@@ -42,8 +42,6 @@ const MIN_SILENCE: Duration = Duration::from_millis(50);
 const MIN_IDLE: Duration = Duration::from_secs(1);
 /// Intervals with fewer packets, cut off by a re-alignment, say nothing about loss or rate.
 const LEAST_PACKETS: u64 = 10;
-/// The loss that a limited sender overlooks: what both utilities tolerate.
-const LIMITED_LOSS: f64 = 0.05;
 /// Packets that may be in flight whatever the rate.
 const MIN_IN_FLIGHT_PACKETS: u64 = 10;
 

@@ -8,7 +8,6 @@ use noq::{Connection, Endpoint, EndpointConfig, PathId, ServerConfig, TransportC
 use pcc_lab::relay::{Lateness, LatenessHistogram};
 use pcc_quic::precise::Timer;
 use pcc_quic::{Algorithm, PreciseRuntime, Transport, windows};
-use rustix::net::sockopt;
 use rustix::time::{ClockId, clock_gettime};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -55,9 +54,6 @@ fn transport(algorithm: Algorithm, seed: u64) -> TransportConfig {
 fn endpoint(server: Option<ServerConfig>) -> anyhow::Result<Endpoint> {
     let socket =
         UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).context("can't open a UDP socket on the loopback interface")?;
-    // As large as the system allows: the path is to lose packets, not this socket.
-    let _ = sockopt::set_socket_recv_buffer_size_force(&socket, 8 << 20)
-        .or_else(|_| sockopt::set_socket_recv_buffer_size(&socket, 8 << 20));
     Ok(Endpoint::new(EndpointConfig::default(), server, socket, Arc::new(PreciseRuntime))?)
 }
 

@@ -10,6 +10,7 @@ mod run;
 
 use crate::link::PathConfig;
 use noq_proto::TransportConfig;
+use pcc::Profile;
 use pcc_quic::{Factory, Transport};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -73,13 +74,18 @@ impl Bulk {
 
     /// Runs with a named algorithm; the report has its monitor intervals, if it has such.
     pub fn run(&self, transport: &Transport) -> Report {
-        let Some(profile) = transport.algorithm.profile() else {
-            return self.run_with(transport.config());
-        };
+        match transport.algorithm.profile() {
+            Some(profile) => self.run_profile(profile, transport.seed),
+            None => self.run_with(transport.config()),
+        }
+    }
+
+    /// Runs with a controller of ours, whose random choices come from `seed`; the report has its monitor intervals.
+    pub fn run_profile(&self, profile: Profile, seed: u64) -> Report {
         let events = Arc::new(Mutex::new(Vec::new()));
         let log = events.clone();
-        let factory = Factory::observed(profile, move |_| Box::new(report::Log(log.clone())));
-        let mut report = self.run_with(transport.config_with(factory));
+        let factory = Factory::observed(profile, move |_| Box::new(report::Log(log.clone()))).with_seed(seed);
+        let mut report = self.run_with(Transport::config_with(factory));
         report.events = events.lock().map(|mut events| std::mem::take(&mut *events)).unwrap_or_default();
         report
     }

@@ -15,7 +15,7 @@ fn wide() -> Bulk {
 }
 
 fn at_fixed_rate(mbps: f64, bulk: &Bulk) -> Report {
-    bulk.run_with(Transport::default().config_with(Fixed::factory(mbps)))
+    bulk.run_with(Transport::config_with(Fixed::factory(mbps)))
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn every_packet_gets_exactly_one_fate() {
             path_mtu: 1400,
             ..Bulk::over(path(20.0, 40 * MS, 50_000, 0.02))
         };
-        let report = lossy.run_with(Transport::default().config_with(factory));
+        let report = lossy.run_with(Transport::config_with(factory));
         let ledger = ledger.lock().expect("the run is over").clone();
         assert_eq!(ledger.errors, [""; 0]);
         assert_eq!(report.closed, None);
@@ -43,7 +43,7 @@ fn every_packet_gets_exactly_one_fate() {
 fn lost_mtu_probes_are_not_losses() {
     let (factory, ledger) = recorded(|_| Box::new(Fixed(Rate::from_mbps(10.0))));
     let bulk = Bulk { duration: 3000 * MS, mtu: None, path_mtu: 1300, ..Bulk::over(path(20.0, 40 * MS, 50_000, 0.0)) };
-    let report = bulk.run_with(Transport::default().config_with(factory));
+    let report = bulk.run_with(Transport::config_with(factory));
     assert!((1250..=1300).contains(&report.mtu), "{}", report.mtu);
     assert!(report.departures.iter().any(|departure| departure.bytes > 1300), "no probe was lost");
     assert_eq!(ledger.lock().expect("the run is over").count(Some(Fate::Lost)), 0);
@@ -57,7 +57,7 @@ fn an_ordered_stream_survives_loss_on_a_long_path() {
         ordered: true,
         ..Bulk::over(path(42.0, 800 * MS, 1_000_000, 0.0074))
     };
-    let report = bulk.run_with(Transport::default().config_with(Fixed::factory(40.0)));
+    let report = bulk.run_with(Transport::config_with(Fixed::factory(40.0)));
     assert_eq!(report.closed, None);
     assert!(report.delivered_bytes() > 5_000_000, "{}", report.delivered_bytes());
 }
@@ -65,12 +65,12 @@ fn an_ordered_stream_survives_loss_on_a_long_path() {
 #[test]
 fn reordering_is_not_loss() {
     let bulk = Bulk { duration: 3000 * MS, reordering: 2 * MS, ..Bulk::over(path(100.0, 30 * MS, 100_000, 0.0)) };
-    let mut config = Transport::default().config_with(Fixed::factory(50.0));
+    let mut config = Transport::config_with(Fixed::factory(50.0));
     let lost = bulk.run_with(config).lost_packets;
     // Until the round-trip time is known well, one may come later than 9/8 of it.
     assert!(lost <= 2, "{lost}");
 
-    config = Transport::default().config_with(Fixed::factory(50.0));
+    config = Transport::config_with(Fixed::factory(50.0));
     config.packet_threshold(3);
     let lost = bulk.run_with(config).lost_packets;
     assert!(lost > 1000, "the path must reorder, or this shows nothing: {lost}");

@@ -65,7 +65,14 @@ impl Allegro {
     /// Rate control with random choices drawn from `rng`.
     pub fn new(config: AllegroConfig, rng: fastrand::Rng) -> Allegro {
         let step = config.min_step;
-        Allegro { config, rng, rate: Rate::ZERO, first_rate: Rate::ZERO, step, state: State::Starting(Starting::default()) }
+        Allegro {
+            config,
+            rng,
+            rate: Rate::ZERO,
+            first_rate: Rate::ZERO,
+            step,
+            state: State::Starting(Starting::default()),
+        }
     }
 
     fn set_rate(&mut self, rate: Rate) {
@@ -83,6 +90,10 @@ impl Allegro {
             let (faster, slower) = (utility.utility(&pair.faster), utility.utility(&pair.slower));
             faster.partial_cmp(&slower)
         };
+        if let Some(arrived) = probes.arrived_in_spite() {
+            self.limit(arrived);
+            return true;
+        }
         let mut signs = probes.pairs().map(sign);
         let first = signs.next().flatten();
         let direction = match first {

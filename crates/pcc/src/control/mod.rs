@@ -77,6 +77,10 @@ pub trait RateControl: Debug + Send + Sync {
     fn phase(&self) -> Phase;
 }
 
+/// The loss that an interval may have that couldn't be sent as asked for, before something must be done about it
+/// although it proves nothing: what both utilities tolerate.
+pub(crate) const LIMITED_LOSS: f64 = 0.05;
+
 /// The bounds of a rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateBounds {

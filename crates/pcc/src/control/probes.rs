@@ -1,6 +1,8 @@
 //! Rounds of probes: pairs of intervals above and below the base rate, in random order.
 
+use super::LIMITED_LOSS;
 use crate::monitor::{Measurement, Role};
+use crate::units::Rate;
 
 /// The most probes in a round.
 const MOST: usize = 4;
@@ -56,6 +58,12 @@ impl Probes {
             *slot = Some(result);
         }
         self.results[..self.count].iter().all(Option::is_some)
+    }
+
+    /// What arrived of a pair that says nothing about the rate but lost too much to go on.
+    pub fn arrived_in_spite(&self) -> Option<Rate> {
+        let lossy = |pair: &Pair| pair.rate_difference().is_none() && pair.slower.loss > LIMITED_LOSS;
+        self.pairs().find(lossy).map(|pair| pair.slower.throughput())
     }
 
     /// The pairs of a complete round.

@@ -1,6 +1,6 @@
 //! The start-up phase of both controllers: double the rate until the utility falls.
 
-use super::PathState;
+use super::{LIMITED_LOSS, PathState};
 use crate::monitor::Measurement;
 use crate::units::Rate;
 use crate::utility::Utility;
@@ -46,9 +46,6 @@ pub(super) enum StartStep {
     /// Leave at this rate.
     Leave(Rate),
 }
-
-/// An interval that was limited by the application says nothing, unless it lost more than both utilities tolerate.
-const LIMITED_LOSS: f64 = 0.05;
 
 /// The state of the start-up phase. One interval is tried at a time: its result is awaited at an unchanged
 /// rate, because doubling blindly offers two to four times the capacity for a round trip (SPEC 0.4).

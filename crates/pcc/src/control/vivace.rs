@@ -124,7 +124,15 @@ impl Vivace {
     /// Rate control with random choices drawn from `rng`.
     pub fn new(config: VivaceConfig, rng: fastrand::Rng) -> Vivace {
         let step = Step::new(config.step);
-        Vivace { config, rng, rate: Rate::ZERO, first_rate: Rate::ZERO, step, state: State::Starting(Starting::default()), unchecked: None }
+        Vivace {
+            config,
+            rng,
+            rate: Rate::ZERO,
+            first_rate: Rate::ZERO,
+            step,
+            state: State::Starting(Starting::default()),
+            unchecked: None,
+        }
     }
 
     /// Sets the base rate so that the probes around it stay within the bounds.
@@ -302,6 +310,10 @@ impl RateControl for Vivace {
             (State::Probing(probes), Role::Probe { index, .. }) => {
                 if !probes.on_result(index, result) {
                     return false;
+                }
+                if let Some(arrived) = probes.arrived_in_spite() {
+                    self.limit(arrived);
+                    return true;
                 }
                 let mut pairs = [None; 2];
                 for (slot, pair) in pairs.iter_mut().zip(probes.pairs()) {

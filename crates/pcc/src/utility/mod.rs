@@ -28,6 +28,9 @@ use core::fmt::Debug;
 ///         interval.throughput().mbps()
 ///     }
 /// }
+///
+/// let profile = pcc::Profile { utility: std::sync::Arc::new(ThroughputOnly), ..pcc::profiles::vivace_loss() };
+/// let controller = profile.build(1);
 /// ```
 pub trait Utility: Debug + Send + Sync {
     /// The utility of an interval. Allegro only compares utilities; Vivace takes their slope in units of

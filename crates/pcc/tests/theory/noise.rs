@@ -50,7 +50,7 @@ fn lossy(rate: Rate, packets_sent: u64, packets_lost: u64) -> Measurement {
 /// the pair again sees the same again.
 fn raises(mut control: impl RateControl, utility: &dyn Utility, packets: [u64; 2], lost: [u64; 2]) -> bool {
     control.plan(&PATH);
-    control.cut(Cut::Loss, &PATH); // leaves start-up, at half of the rate
+    control.cut(Cut::Loss); // leaves start-up, at half of the rate
     let before = control.rate();
     for _ in 0..2 {
         let plans: [Plan; 2] = std::array::from_fn(|_| control.plan(&PATH));

@@ -22,7 +22,7 @@ fn probing(config: VivaceConfig) -> Vivace {
     let start = StartConfig { rate: Rate::from_mbps(200.0), ..config.start };
     let mut control = Vivace::new(VivaceConfig { start, ..config }, fastrand::Rng::with_seed(1));
     control.plan(&PATH);
-    control.cut(Cut::Loss, &PATH);
+    control.cut(Cut::Loss);
     assert_mbps(control.rate(), 100.0);
     control
 }
@@ -48,7 +48,7 @@ fn probes_are_5_percent_away() {
         let start = StartConfig { rate: Rate::from_mbps(2.0 * mbps), ..released().start };
         let mut control = Vivace::new(VivaceConfig { start, ..released() }, fastrand::Rng::with_seed(1));
         control.plan(&PATH);
-        control.cut(Cut::Loss, &PATH);
+        control.cut(Cut::Loss);
         for plan in probes(&mut control) {
             assert_mbps(plan.rate, mbps * if is_faster(&plan) { 1.0 + step } else { 1.0 - step });
         }
@@ -257,7 +257,7 @@ fn rates_stay_within_bounds() {
     }
     let mut control = probing(released());
     for _ in 0..40 {
-        control.cut(Cut::Silence, &PATH);
+        control.cut(Cut::Silence);
     }
     assert_mbps(control.rate(), 1.3);
 }
