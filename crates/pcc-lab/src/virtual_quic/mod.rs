@@ -74,9 +74,10 @@ impl Bulk {
 
     /// Runs with a named algorithm; the report has its monitor intervals, if it has such.
     pub fn run(&self, transport: &Transport) -> Report {
-        match transport.algorithm.profile() {
-            Some(profile) => self.run_profile(profile, transport.seed),
-            None => self.run_with(transport.config()),
+        match (transport.algorithm.profile(), transport.max_rate) {
+            (Some(profile), Some(max)) => self.run_profile(profile.with_max_rate(max), transport.seed),
+            (Some(profile), None) => self.run_profile(profile, transport.seed),
+            (None, _) => self.run_with(transport.config()),
         }
     }
 
