@@ -161,7 +161,7 @@ fn an_interrupted_sender_goes_on_where_it_was() {
     send.interrupt();
     send.exits(130);
     assert_eq!(send.event("error")["kind"], "interrupted");
-    recv.event("lost");
+    assert_eq!(recv.event("lost")["reason"], "the sender was interrupted");
     assert!(!p.to.join("large").exists(), "nothing unfinished has the final name");
     let mut send = sender(&[&file], &recv.ticket(), &["--json"]);
     send.exits(0);

@@ -88,6 +88,9 @@ impl Receiver {
         let dir = args.dir.clone();
         let staging = spawn_blocking(move || Staging::open(&dir)).await.map_err(|e| Failure::new(Kind::Other, e))?;
         let mut staging = staging?;
+        for message in &staging.skipped {
+            reporter.event(&Event::Note { message });
+        }
         let encoded = staging.manifest()?;
         let (endpoint, ticket) = match listen(&args, &mut staging) {
             Ok(ready) => ready,
@@ -188,9 +191,13 @@ impl Receiver {
             protocol::close(&old.connection, &failure);
             let end = old.task.await.map_err(|e| Failure::new(Kind::Other, e))?;
             // Even then it may have completed just before, and then this sender learns it.
-            if let End::Fatal(failure) = end {
-                protocol::close(&peer.connection, &failure);
-                return Err(failure);
+            match end {
+                End::Fatal(failure) => {
+                    protocol::close(&peer.connection, &failure);
+                    return Err(failure);
+                }
+                End::Complete | End::Unconfirmed => self.farewell = Some(Instant::now() + FAREWELL),
+                End::Lost(_) | End::Refused(..) => {}
             }
         }
         self.reporter.event(&Event::Connected { peer: endpoint::shown(address) });
@@ -204,7 +211,14 @@ impl Receiver {
     fn ended(&mut self, end: End) -> Result<bool> {
         match end {
             End::Complete => return Ok(true),
-            End::Unconfirmed => self.farewell = Some(Instant::now() + FAREWELL),
+            End::Unconfirmed => {
+                self.farewell = Some(Instant::now() + FAREWELL);
+                let message = format!(
+                    "all is verified and in its place; waiting up to {} s for the sender to come back and hear of it",
+                    FAREWELL.as_secs()
+                );
+                self.reporter.event(&Event::Note { message: &message });
+            }
             End::Lost(failure) => {
                 let reason = match failure.kind {
                     Kind::Interrupted => "the sender was interrupted".to_owned(),
@@ -219,7 +233,11 @@ impl Receiver {
     }
 
     /// Ends all connections, and removes what is of no use to a later start.
-    async fn leave(mut self, result: Result<()>) -> Result<()> {
+    async fn leave(mut self, mut result: Result<()>) -> Result<()> {
+        if self.farewell.is_some() && matches!(&result, Err(failure) if failure.kind == Kind::Interrupted) {
+            // Everything has its final name: only the wait for the sender was cut short.
+            result = Ok(());
+        }
         if let Err(failure) = &result {
             let code = noq::VarInt::from_u32(failure.kind.code().into());
             self.endpoint.close(code, failure.message.as_bytes());
@@ -229,13 +247,16 @@ impl Receiver {
         let state = async {
             if let Some(session) = session {
                 // It ends because its connection did, and gives the state back.
-                let _ = session.task.await;
+                if matches!(session.task.await, Ok(End::Complete)) {
+                    result = Ok(());
+                }
             }
             self.shared.take().await
         };
         // A disk may keep them busy; then the folder stays, as after a kill.
         let state = timeout(DISK, state).await.unwrap_or(State::Gone);
-        let kept = spawn_blocking(move || dispose(state)).await.map_err(|e| Failure::new(Kind::Other, e))?;
+        let done = result.is_ok();
+        let kept = spawn_blocking(move || dispose(state, done)).await.map_err(|e| Failure::new(Kind::Other, e))?;
         let _ = timeout(Duration::from_secs(2), self.endpoint.wait_idle()).await;
         match result {
             Ok(()) => {
@@ -247,10 +268,12 @@ impl Receiver {
     }
 }
 
-fn dispose(state: State) -> Result<()> {
+/// Removes the folder if a later start has no use for it. The sender that did not hear of the completion may still come
+/// to a later start, so unless this one is done, what is published stays too.
+fn dispose(state: State, done: bool) -> Result<()> {
     match state {
         State::Fresh(staging) => staging.remove(),
-        State::Bound(store) if store.is_disposable() => store.into_staging().remove(),
+        State::Bound(store) if store.is_untouched() || (done && store.is_published()) => store.into_staging().remove(),
         State::Bound(_) | State::Gone => Ok(()),
     }
 }

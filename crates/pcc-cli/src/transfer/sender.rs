@@ -65,16 +65,20 @@ pub async fn run(args: SendArgs, reporter: Arc<Reporter>) -> Result<()> {
     let (endpoint, config) = endpoint::client(&transport, ticket.certificate)?;
     let now = Instant::now();
     let mut sender = Sender { ticket, endpoint, config, reporter, started: None, moved: 0, last_contact: now };
+    let endpoint = sender.endpoint.clone();
+    // It outlives the close: a connection that is dropped before would give no reason.
+    let work = sender.keep_trying(source, Duration::from_secs(args.timeout));
+    tokio::pin!(work);
     let result = tokio::select! {
-        result = sender.keep_trying(source, Duration::from_secs(args.timeout)) => result,
+        result = &mut work => result,
         failure = interrupted() => Err(failure),
     };
     if let Err(failure) = &result {
         // Whichever connection there still is.
-        sender.endpoint.close(noq::VarInt::from_u32(failure.kind.code().into()), failure.message.as_bytes());
+        endpoint.close(noq::VarInt::from_u32(failure.kind.code().into()), failure.message.as_bytes());
     }
     // The last packet, which tells the other side, must get out.
-    let _ = tokio::time::timeout(Duration::from_secs(2), sender.endpoint.wait_idle()).await;
+    let _ = tokio::time::timeout(Duration::from_secs(2), endpoint.wait_idle()).await;
     result
 }
 
