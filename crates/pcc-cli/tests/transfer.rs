@@ -296,6 +296,8 @@ fn tickets_that_cannot_be_read() {
     send.exits(3);
     assert!(send.stderr().contains("mistyped"), "{}", send.stderr());
     sender(&[&file], "hello", &[]).exits(3);
+    // From standard input, which is empty here.
+    sender(&[&file], "-", &[]).exits(3);
     sender(&[&file], &ticket.replacen("pcc1", "pcc2", 1), &[]).exits(5);
     pcc(&["send", "x"]).exits(2);
 }

@@ -9,20 +9,23 @@ use super::session::{self, End, Peer, Shared, State};
 use super::staging::Staging;
 use super::ticket::Ticket;
 use super::{RecvArgs, interrupted};
-use noq::{Endpoint, Incoming};
-use std::net::{SocketAddr, UdpSocket};
+use noq::{ConnectionError, Endpoint, Incoming};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
-use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
+use tokio::task::{AbortHandle, JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// Whoever has not proved the secret after this long is closed.
 const PATIENCE: Duration = Duration::from_secs(6);
 /// Connections without a proof that are served at once; further ones are turned away.
 const MAX_STRANGERS: usize = 16;
-/// From so many on, each must first show that it receives at its address.
-const VALIDATE_FROM: usize = 4;
+/// Of these, from one address.
+const MAX_PER_ADDRESS: usize = 4;
+/// From so many on, each must first show that it receives at its address. Fewer than from one address, so that nobody
+/// can use up the share of another.
+const VALIDATE_FROM: usize = 2;
 /// How long a sender that has not heard of the completion may come back to hear it.
 const FAREWELL: Duration = Duration::from_secs(30);
 
@@ -41,6 +44,8 @@ pub struct Receiver {
     resume: oneshot::Receiver<Failure>,
     reporter: Arc<Reporter>,
     strangers: JoinSet<Arrival>,
+    /// Where the strangers come from.
+    waiting: Vec<(IpAddr, AbortHandle)>,
     session: Option<Session>,
     /// Set when all is done but for the sender's confirmation.
     farewell: Option<Instant>,
@@ -103,8 +108,17 @@ impl Receiver {
             }
         };
         let (shared, resume) = Shared::start(staging, encoded, args.overwrite, reporter.clone()).await;
-        let (secret, strangers) = (ticket.secret, JoinSet::new());
-        let receiver = Self { endpoint, secret, shared, resume, reporter, strangers, session: None, farewell: None };
+        let receiver = Self {
+            endpoint,
+            secret: ticket.secret,
+            shared,
+            resume,
+            reporter,
+            strangers: JoinSet::new(),
+            waiting: Vec::new(),
+            session: None,
+            farewell: None,
+        };
         Ok((receiver, ticket))
     }
 
@@ -154,16 +168,20 @@ impl Receiver {
     }
 
     fn meet(&mut self, incoming: Incoming) {
-        let waiting = self.strangers.len();
-        if waiting >= MAX_STRANGERS {
+        self.waiting.retain(|(_, task)| !task.is_finished());
+        let address = incoming.remote_address();
+        let ip = address.ip().to_canonical();
+        if self.waiting.len() >= MAX_STRANGERS {
             incoming.refuse();
-        } else if waiting >= VALIDATE_FROM && !incoming.remote_address_validated() {
+        } else if self.waiting.len() >= VALIDATE_FROM && !incoming.remote_address_validated() {
             // Fails only for an address that is validated.
             let _ = incoming.retry();
+        } else if self.waiting.iter().filter(|(other, _)| *other == ip).count() >= MAX_PER_ADDRESS {
+            incoming.refuse();
         } else {
             let secret = self.secret;
-            let address = incoming.remote_address();
-            self.strangers.spawn(async move { (address, authenticate(incoming, secret).await) });
+            let task = self.strangers.spawn(async move { (address, authenticate(incoming, secret).await) });
+            self.waiting.push((ip, task));
         }
     }
 
@@ -234,13 +252,13 @@ impl Receiver {
 
     /// Ends all connections, and removes what is of no use to a later start.
     async fn leave(mut self, mut result: Result<()>) -> Result<()> {
-        if self.farewell.is_some() && matches!(&result, Err(failure) if failure.kind == Kind::Interrupted) {
-            // Everything has its final name: only the wait for the sender was cut short.
-            result = Ok(());
-        }
         if let Err(failure) = &result {
             let code = noq::VarInt::from_u32(failure.kind.code().into());
             self.endpoint.close(code, failure.message.as_bytes());
+        }
+        if self.farewell.is_some() && matches!(&result, Err(failure) if failure.kind == Kind::Interrupted) {
+            // Everything has its final name: only the wait for the sender was cut short.
+            result = Ok(());
         }
         self.strangers.abort_all();
         let session = self.session.take();
@@ -278,13 +296,24 @@ fn dispose(state: State, done: bool) -> Result<()> {
     }
 }
 
+/// Why a stranger did not get as far as a connection.
+fn stranger_failure(error: &ConnectionError) -> Failure {
+    match (connection_failure(error), error) {
+        // That failure is worded for a sender.
+        (failure, ConnectionError::TransportError(e)) if failure.kind == Kind::WrongTicket => {
+            Failure::new(Kind::Other, format!("what came is no connection of pcc send ({e})"))
+        }
+        (failure, _) => failure,
+    }
+}
+
 /// Gives a stranger a few seconds to prove that it knows the secret.
 async fn authenticate(incoming: Incoming, secret: [u8; 32]) -> Result<Peer> {
     let deadline = Instant::now() + PATIENCE;
     let late = || Failure::new(Kind::WrongTicket, "no proof of the ticket's secret in time");
-    let connecting = incoming.accept().map_err(|e| connection_failure(&e))?;
+    let connecting = incoming.accept().map_err(|e| stranger_failure(&e))?;
     let connection = match tokio::time::timeout_at(deadline, connecting).await {
-        Ok(connected) => connected.map_err(|e| connection_failure(&e))?,
+        Ok(connected) => connected.map_err(|e| stranger_failure(&e))?,
         Err(_) => return Err(late()),
     };
     let prove = async {

@@ -172,7 +172,7 @@ impl Sender {
     }
 
     async fn transfer(&mut self, connection: &Connection, source: Source) -> Result<(Source, Result<()>)> {
-        let (have, finished, control) = match self.agree(connection, &source).await {
+        let (have, finished, control, bytes) = match self.agree(connection, &source).await {
             Ok(agreed) => agreed,
             Err(failure) => return Ok((source, Err(failure))),
         };
@@ -185,7 +185,7 @@ impl Sender {
             (source, result)
         });
         let mut reader = Reader { handle: Some(reader), finished: None };
-        let stored = Cell::new(0);
+        let stored = Cell::new(bytes);
         let result = tokio::select! {
             result = listen(control, &stored) => result,
             failure = pump(connection, queue, &mut reader) => Err(failure),
@@ -199,8 +199,8 @@ impl Sender {
         Ok((source, read.and(result)))
     }
 
-    /// Shows the proof and the manifest, and learns what is there already.
-    async fn agree(&mut self, connection: &Connection, source: &Source) -> Result<(Bitmap, Bitmap, RecvStream)> {
+    /// Shows the proof and the manifest, and learns what is there already: blocks, files, and how many bytes.
+    async fn agree(&mut self, connection: &Connection, source: &Source) -> Result<(Bitmap, Bitmap, RecvStream, u64)> {
         let (mut send, mut control) = connection.open_bi().await.map_err(|e| connection_failure(&e))?;
         let proof = *proof(connection, &self.ticket.secret)?.as_bytes();
         let manifest = *blake3::hash(&source.encoded).as_bytes();
@@ -229,7 +229,7 @@ impl Sender {
                         self.moved = manifest.bytes - bytes;
                     }
                     self.last_contact = Instant::now();
-                    return Ok((have, finished, control));
+                    return Ok((have, finished, control, bytes));
                 }
                 Answer::Stored(_) | Answer::Complete => {
                     return Err(Failure::new(Kind::Other, "the receiver answered out of turn"));

@@ -180,6 +180,18 @@ fn a_folder_that_is_half_removed_is_no_obstacle() {
 }
 
 #[test]
+fn a_second_name_is_not_in_the_way_of_the_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = bind(dir.path(), &encoded(&[10]));
+    put(&mut store, 0, 0, &data(10)).unwrap();
+    let staged = std::path::Path::new(&store.staging.shown()).join("data/0");
+    std::fs::hard_link(&staged, dir.path().join("f0")).unwrap();
+    store.commit(false).unwrap();
+    assert!(!staged.exists());
+    assert_eq!(std::fs::read(dir.path().join("f0")).unwrap(), data(10));
+}
+
+#[test]
 fn what_is_published_stays_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = bind(dir.path(), &encoded(&[0]));

@@ -114,6 +114,24 @@ async fn still_works(setup: Setup) {
     assert_eq!(count(setup.dir.path()), 1, "nothing was written beside it");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sender_that_let_go_hears_of_the_completion_later() {
+    let setup = setup().await;
+    let manifest = raw(&[file(b"fine", 5)]);
+    let mut sender = offer(&setup.ticket, &manifest).await;
+    assert!(matches!(sender.answer().await, Answer::Have { bytes: 0, .. }));
+    let record = Record::Block { file: 0, block: 0, hash: blocks::hash(5, 0, b"hello") };
+    sender.stream(&[&record.encode()[..], b"hello"].concat()).await;
+    while !matches!(sender.answer().await, Answer::Complete) {}
+    drop(sender);
+    let mut sender = connect(&setup.ticket, &manifest).await;
+    assert!(matches!(sender.answer().await, Answer::Have { bytes: 5, .. }));
+    assert!(matches!(sender.answer().await, Answer::Complete));
+    protocol::close_done(&sender.connection);
+    tokio::time::timeout(PATIENCE, setup.receiver).await.unwrap().unwrap().unwrap();
+    assert_eq!(count(&setup.dir.path().join("to")), 1, "nothing else is left");
+}
+
 fn count(dir: &Path) -> usize {
     std::fs::read_dir(dir).unwrap().count()
 }
