@@ -370,11 +370,12 @@ fn links_do_not_lead_out() {
 #[test]
 fn a_source_that_changes_is_noticed() {
     let p = place();
-    let file = p.file("large", 3_000_000);
+    // More than is read ahead.
+    let file = p.file("large", 8_000_000);
     let mut recv = receiver(&p.to, &["--json"]);
     let mut send = sender(&[&file], &recv.ticket(), &["--json", "--max-rate", "2mbit"]);
     send.event("start");
-    fs::OpenOptions::new().append(true).open(&file).unwrap().set_len(3_000_001).unwrap();
+    fs::OpenOptions::new().append(true).open(&file).unwrap().set_len(8_000_001).unwrap();
     send.exits(11);
     let error = send.event("error");
     assert!(error["message"].as_str().unwrap().contains("\"large\" changed"), "{error}");
