@@ -192,6 +192,25 @@ async fn strangers_get_little() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_address_gets_few_connections_without_a_proof() {
+    let setup = setup().await;
+    let (endpoint, config) = endpoint::client(&Transport::default(), setup.ticket.certificate).unwrap();
+    let connect = || endpoint.connect_with(config.clone(), setup.ticket.addresses[0], identity::SERVER_NAME).unwrap();
+    let mut open = Vec::new();
+    for _ in 0..4 {
+        open.push(connect().await.unwrap());
+    }
+    assert!(connect().await.is_err());
+    open.clear();
+    // The places are free when the receiver has heard of it.
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    while connect().await.is_err() {
+        assert!(tokio::time::Instant::now() < deadline);
+    }
+    still_works(setup).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_version_is_named() {
     let setup = setup().await;
     let mut crypto = identity::client_crypto(setup.ticket.certificate).unwrap();
