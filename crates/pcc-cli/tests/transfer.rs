@@ -161,7 +161,7 @@ fn an_interrupted_sender_goes_on_where_it_was() {
     send.interrupt();
     send.exits(130);
     assert_eq!(send.event("error")["kind"], "interrupted");
-    recv.event("lost");
+    assert_eq!(recv.event("lost")["reason"], "the sender was interrupted");
     assert!(!p.to.join("large").exists(), "nothing unfinished has the final name");
     let mut send = sender(&[&file], &recv.ticket(), &["--json"]);
     send.exits(0);
@@ -296,6 +296,8 @@ fn tickets_that_cannot_be_read() {
     send.exits(3);
     assert!(send.stderr().contains("mistyped"), "{}", send.stderr());
     sender(&[&file], "hello", &[]).exits(3);
+    // From standard input, which is empty here.
+    sender(&[&file], "-", &[]).exits(3);
     sender(&[&file], &ticket.replacen("pcc1", "pcc2", 1), &[]).exits(5);
     pcc(&["send", "x"]).exits(2);
 }
@@ -368,11 +370,12 @@ fn links_do_not_lead_out() {
 #[test]
 fn a_source_that_changes_is_noticed() {
     let p = place();
-    let file = p.file("large", 3_000_000);
+    // More than is read ahead.
+    let file = p.file("large", 8_000_000);
     let mut recv = receiver(&p.to, &["--json"]);
     let mut send = sender(&[&file], &recv.ticket(), &["--json", "--max-rate", "2mbit"]);
     send.event("start");
-    fs::OpenOptions::new().append(true).open(&file).unwrap().set_len(3_000_001).unwrap();
+    fs::OpenOptions::new().append(true).open(&file).unwrap().set_len(8_000_001).unwrap();
     send.exits(11);
     let error = send.event("error");
     assert!(error["message"].as_str().unwrap().contains("\"large\" changed"), "{error}");

@@ -3,13 +3,18 @@
 use super::exit::{Context, Failure, Kind, Result, printable};
 use super::manifest::{Entry, Manifest, Mtime, What};
 use super::staging::Staging;
-use cap_std::fs::Dir;
-use rustix::fs::{AtFlags, RenameFlags, Timespec, Timestamps, linkat, renameat, renameat_with, unlinkat, utimensat};
+use cap_std::fs::{Dir, MetadataExt};
+use rustix::fs::{
+    AtFlags, RenameFlags, Timespec, Timestamps, linkat, renameat, renameat_with, statat, unlinkat, utimensat,
+};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+/// How a file system says that it cannot rename without replacing.
+const CANNOT: [Errno; 4] = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP];
 
 fn os_path(path: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(path))
@@ -17,6 +22,7 @@ fn os_path(path: &[u8]) -> &Path {
 
 /// Looks at the destination before anything is sent: what is in the way is said now and not after hours.
 pub fn check(staging: &Staging, manifest: &Manifest, overwrite: bool) -> Result<()> {
+    let own = staging.data.dir_metadata().doing(|| format!("look at {}", staging.shown()))?;
     for entry in &manifest.entries {
         let refuse =
             |kind, why: &str| Failure::new(kind, format!("\"{}\" in {} {why}", entry.shown(), staging.path.display()));
@@ -30,7 +36,11 @@ pub fn check(staging: &Staging, manifest: &Manifest, overwrite: bool) -> Result<
         };
         match &entry.what {
             // A link in place of a folder is refused wherever it leads.
-            What::Dir { .. } if there.is_dir() => {}
+            What::Dir { .. } if there.is_dir() && there.dev() == own.dev() => {}
+            What::Dir { .. } if there.is_dir() => {
+                let why = "is on another file system, where files cannot be moved to; receive into that one";
+                return Err(refuse(Kind::Other, why));
+            }
             What::Dir { .. } => return Err(refuse(Kind::Exists, "is in the way of a folder of that name")),
             _ if there.is_dir() => return Err(refuse(Kind::Exists, "is a folder and will not be replaced")),
             _ if overwrite => {}
@@ -132,9 +142,13 @@ fn publish_one(staging: &Staging, entry: &Entry, staged: &str, overwrite: bool) 
         renameat(&staging.data, staged, &parent, name)
     } else {
         match renameat_with(&staging.data, staged, &parent, name, RenameFlags::NOREPLACE) {
-            // Not every file system can: a second name does not replace anything either.
-            Err(Errno::INVAL | Errno::NOSYS) => linkat(&staging.data, staged, &parent, name, AtFlags::empty())
+            // A second name does not replace anything either.
+            Err(e) if CANNOT.contains(&e) => linkat(&staging.data, staged, &parent, name, AtFlags::empty())
                 .and_then(|()| unlinkat(&staging.data, staged, AtFlags::empty())),
+            // An attempt that gave it the second name was cut before it took the first away.
+            Err(Errno::EXIST) if is_same(&staging.data, staged, &parent, name) => {
+                unlinkat(&staging.data, staged, AtFlags::empty())
+            }
             other => other,
         }
     };
@@ -148,4 +162,10 @@ fn publish_one(staging: &Staging, entry: &Entry, staged: &str, overwrite: bool) 
             e => Failure::io(format!("give {what} its name"), &e.into()),
         }
     })
+}
+
+fn is_same(a: &Dir, a_name: &str, b: &Dir, b_name: &OsStr) -> bool {
+    let a = statat(a, a_name, AtFlags::SYMLINK_NOFOLLOW);
+    let b = statat(b, b_name, AtFlags::SYMLINK_NOFOLLOW);
+    matches!((a, b), (Ok(a), Ok(b)) if (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino))
 }

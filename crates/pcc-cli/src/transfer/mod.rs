@@ -23,6 +23,7 @@ use exit::{Failure, Kind, Result};
 use pcc::Rate;
 use pcc_quic::Algorithm;
 use progress::Reporter;
+use std::io::{BufRead, Read};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -35,8 +36,9 @@ Examples:
   pcc send --controller cubic big.iso pcc1aeb...           compare congestion controllers
 
 The other side runs pcc recv, which prints the ticket. If a transfer is cut, run the same command again: only what is
-missing is sent. Executable bits, times and links that stay inside a sent folder are kept; devices, sockets and links
-that lead out of it are refused before anything is sent.";
+missing is sent. Executable bits, times and links that stay inside a sent folder are kept, other permission bits and
+owners are not; devices, sockets and links that lead out of it are refused before anything is sent. Other users of this
+machine can see the ticket among the arguments; with - in its place it is read from standard input.";
 
 const RECV_EXAMPLES: &str = "\
 Examples:
@@ -55,7 +57,7 @@ pub struct SendArgs {
     /// Files and folders to send
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// The ticket that pcc recv printed
+    /// The ticket that pcc recv printed, or - to read it from standard input
     #[arg(value_name = "TICKET")]
     ticket: String,
     /// The congestion controller: vivace-latency, vivace-loss, allegro, cubic, newreno or bbr3
@@ -94,8 +96,17 @@ pub struct RecvArgs {
 }
 
 /// Runs `pcc send`.
-pub fn send(args: SendArgs) -> ExitCode {
+pub fn send(mut args: SendArgs) -> ExitCode {
     let reporter = Arc::new(Reporter::new(args.json));
+    if args.ticket == "-" {
+        args.ticket.clear();
+        // Longer than any ticket; what is wrong with it is said where it is parsed.
+        if let Err(e) = std::io::stdin().lock().take(1 << 16).read_line(&mut args.ticket) {
+            let failure = Failure::new(Kind::BadTicket, format!("cannot read the ticket from standard input: {e}"));
+            reporter.failure(&failure);
+            return failure.exit_code();
+        }
+    }
     finish(&reporter.clone(), sender::run(args, reporter))
 }
 

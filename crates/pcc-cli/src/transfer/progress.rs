@@ -32,6 +32,8 @@ pub enum Event<'a> {
     Refused { peer: String, kind: &'static str, reason: String },
     /// The connection is gone; the other side may come back.
     Lost { reason: String, retry_ms: Option<u64> },
+    /// Something the user should know.
+    Note { message: &'a str },
     /// Complete.
     Done { files: usize, bytes: u64, moved: u64, seconds: f64, bits_per_second: f64 },
     /// Failed.
@@ -117,6 +119,7 @@ impl Reporter {
                 };
                 self.line(&format!("{reason}; {next}"));
             }
+            Event::Note { message } => self.line(message),
             Event::Done { files, bytes, seconds, bits_per_second, .. } => {
                 self.finish();
                 self.line(&format!(

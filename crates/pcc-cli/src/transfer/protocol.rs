@@ -86,6 +86,8 @@ pub enum Record {
 /// The length of an encoded [`Record`].
 pub const RECORD_LEN: usize = 40;
 const ROOT: u32 = u32::MAX;
+/// The reason in a close that confirms the completion.
+const DONE: &[u8] = b"done";
 
 impl Record {
     /// The bytes on the wire and in the journal.
@@ -150,12 +152,14 @@ pub fn close(connection: &noq::Connection, failure: &Failure) {
 
 /// Closes the connection because all is done.
 pub fn close_done(connection: &noq::Connection) {
-    connection.close(VarInt::from_u32(0), b"done");
+    connection.close(VarInt::from_u32(0), DONE);
 }
 
 /// Whether the other side closed the connection because all is done.
 pub fn is_done(error: &ConnectionError) -> bool {
-    matches!(error, ConnectionError::ApplicationClosed(close) if close.error_code == VarInt::from_u32(0))
+    // Without the word, the other side merely let go of the connection.
+    matches!(error, ConnectionError::ApplicationClosed(close)
+        if close.error_code == VarInt::from_u32(0) && close.reason[..] == *DONE)
 }
 
 /// Why the connection ended, as a failure of this side.
@@ -175,6 +179,10 @@ pub fn connection_failure(error: &ConnectionError) -> Failure {
             Kind::WrongTicket,
             format!("the receiver at this address is not the one that made the ticket ({e})"),
         ),
+        // Whoever means to end it says why.
+        ConnectionError::ApplicationClosed(close) if close.error_code == VarInt::from_u32(0) => {
+            Failure::new(Kind::LostPeer, "the other side ended the connection")
+        }
         ConnectionError::ApplicationClosed(close) => {
             Failure::new(Kind::from_code(close.error_code.into_inner()), printable(&close.reason))
         }
@@ -194,6 +202,17 @@ mod tests {
         for record in [Record::Block { file: 3, block: 9, hash: [5; 32] }, Record::Root { file: 4, hash: [6; 32] }] {
             assert_eq!(Record::decode(&record.encode()), record);
         }
+    }
+
+    #[test]
+    fn a_connection_that_was_let_go_is_lost() {
+        let closed = |reason: &'static [u8]| {
+            let reason = bytes::Bytes::from_static(reason);
+            ConnectionError::ApplicationClosed(noq::ApplicationClose { error_code: VarInt::from_u32(0), reason })
+        };
+        assert!(is_done(&closed(b"done")));
+        assert!(!is_done(&closed(b"")));
+        assert_eq!(connection_failure(&closed(b"")).kind, Kind::LostPeer);
     }
 
     #[test]

@@ -9,20 +9,23 @@ use super::session::{self, End, Peer, Shared, State};
 use super::staging::Staging;
 use super::ticket::Ticket;
 use super::{RecvArgs, interrupted};
-use noq::{Endpoint, Incoming};
-use std::net::{SocketAddr, UdpSocket};
+use noq::{ConnectionError, Endpoint, Incoming};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
-use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
+use tokio::task::{AbortHandle, JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// Whoever has not proved the secret after this long is closed.
 const PATIENCE: Duration = Duration::from_secs(6);
 /// Connections without a proof that are served at once; further ones are turned away.
 const MAX_STRANGERS: usize = 16;
-/// From so many on, each must first show that it receives at its address.
-const VALIDATE_FROM: usize = 4;
+/// Of these, from one address.
+const MAX_PER_ADDRESS: usize = 4;
+/// From so many on, each must first show that it receives at its address. Fewer than from one address, so that nobody
+/// can use up the share of another.
+const VALIDATE_FROM: usize = 2;
 /// How long a sender that has not heard of the completion may come back to hear it.
 const FAREWELL: Duration = Duration::from_secs(30);
 
@@ -41,6 +44,8 @@ pub struct Receiver {
     resume: oneshot::Receiver<Failure>,
     reporter: Arc<Reporter>,
     strangers: JoinSet<Arrival>,
+    /// Where the strangers come from.
+    waiting: Vec<(IpAddr, AbortHandle)>,
     session: Option<Session>,
     /// Set when all is done but for the sender's confirmation.
     farewell: Option<Instant>,
@@ -88,6 +93,9 @@ impl Receiver {
         let dir = args.dir.clone();
         let staging = spawn_blocking(move || Staging::open(&dir)).await.map_err(|e| Failure::new(Kind::Other, e))?;
         let mut staging = staging?;
+        for message in &staging.skipped {
+            reporter.event(&Event::Note { message });
+        }
         let encoded = staging.manifest()?;
         let (endpoint, ticket) = match listen(&args, &mut staging) {
             Ok(ready) => ready,
@@ -100,8 +108,17 @@ impl Receiver {
             }
         };
         let (shared, resume) = Shared::start(staging, encoded, args.overwrite, reporter.clone()).await;
-        let (secret, strangers) = (ticket.secret, JoinSet::new());
-        let receiver = Self { endpoint, secret, shared, resume, reporter, strangers, session: None, farewell: None };
+        let receiver = Self {
+            endpoint,
+            secret: ticket.secret,
+            shared,
+            resume,
+            reporter,
+            strangers: JoinSet::new(),
+            waiting: Vec::new(),
+            session: None,
+            farewell: None,
+        };
         Ok((receiver, ticket))
     }
 
@@ -151,16 +168,20 @@ impl Receiver {
     }
 
     fn meet(&mut self, incoming: Incoming) {
-        let waiting = self.strangers.len();
-        if waiting >= MAX_STRANGERS {
+        self.waiting.retain(|(_, task)| !task.is_finished());
+        let address = incoming.remote_address();
+        let ip = address.ip().to_canonical();
+        if self.waiting.len() >= MAX_STRANGERS {
             incoming.refuse();
-        } else if waiting >= VALIDATE_FROM && !incoming.remote_address_validated() {
+        } else if self.waiting.len() >= VALIDATE_FROM && !incoming.remote_address_validated() {
             // Fails only for an address that is validated.
             let _ = incoming.retry();
+        } else if self.waiting.iter().filter(|(other, _)| *other == ip).count() >= MAX_PER_ADDRESS {
+            incoming.refuse();
         } else {
             let secret = self.secret;
-            let address = incoming.remote_address();
-            self.strangers.spawn(async move { (address, authenticate(incoming, secret).await) });
+            let task = self.strangers.spawn(async move { (address, authenticate(incoming, secret).await) });
+            self.waiting.push((ip, task));
         }
     }
 
@@ -188,9 +209,13 @@ impl Receiver {
             protocol::close(&old.connection, &failure);
             let end = old.task.await.map_err(|e| Failure::new(Kind::Other, e))?;
             // Even then it may have completed just before, and then this sender learns it.
-            if let End::Fatal(failure) = end {
-                protocol::close(&peer.connection, &failure);
-                return Err(failure);
+            match end {
+                End::Fatal(failure) => {
+                    protocol::close(&peer.connection, &failure);
+                    return Err(failure);
+                }
+                End::Complete | End::Unconfirmed => self.farewell = Some(Instant::now() + FAREWELL),
+                End::Lost(_) | End::Refused(..) => {}
             }
         }
         self.reporter.event(&Event::Connected { peer: endpoint::shown(address) });
@@ -204,7 +229,14 @@ impl Receiver {
     fn ended(&mut self, end: End) -> Result<bool> {
         match end {
             End::Complete => return Ok(true),
-            End::Unconfirmed => self.farewell = Some(Instant::now() + FAREWELL),
+            End::Unconfirmed => {
+                self.farewell = Some(Instant::now() + FAREWELL);
+                let message = format!(
+                    "all is verified and in its place; waiting up to {} s for the sender to come back and hear of it",
+                    FAREWELL.as_secs()
+                );
+                self.reporter.event(&Event::Note { message: &message });
+            }
             End::Lost(failure) => {
                 let reason = match failure.kind {
                     Kind::Interrupted => "the sender was interrupted".to_owned(),
@@ -219,23 +251,30 @@ impl Receiver {
     }
 
     /// Ends all connections, and removes what is of no use to a later start.
-    async fn leave(mut self, result: Result<()>) -> Result<()> {
+    async fn leave(mut self, mut result: Result<()>) -> Result<()> {
         if let Err(failure) = &result {
             let code = noq::VarInt::from_u32(failure.kind.code().into());
             self.endpoint.close(code, failure.message.as_bytes());
+        }
+        if self.farewell.is_some() && matches!(&result, Err(failure) if failure.kind == Kind::Interrupted) {
+            // Everything has its final name: only the wait for the sender was cut short.
+            result = Ok(());
         }
         self.strangers.abort_all();
         let session = self.session.take();
         let state = async {
             if let Some(session) = session {
                 // It ends because its connection did, and gives the state back.
-                let _ = session.task.await;
+                if matches!(session.task.await, Ok(End::Complete)) {
+                    result = Ok(());
+                }
             }
             self.shared.take().await
         };
         // A disk may keep them busy; then the folder stays, as after a kill.
         let state = timeout(DISK, state).await.unwrap_or(State::Gone);
-        let kept = spawn_blocking(move || dispose(state)).await.map_err(|e| Failure::new(Kind::Other, e))?;
+        let done = result.is_ok();
+        let kept = spawn_blocking(move || dispose(state, done)).await.map_err(|e| Failure::new(Kind::Other, e))?;
         let _ = timeout(Duration::from_secs(2), self.endpoint.wait_idle()).await;
         match result {
             Ok(()) => {
@@ -247,11 +286,24 @@ impl Receiver {
     }
 }
 
-fn dispose(state: State) -> Result<()> {
+/// Removes the folder if a later start has no use for it. The sender that did not hear of the completion may still come
+/// to a later start, so unless this one is done, what is published stays too.
+fn dispose(state: State, done: bool) -> Result<()> {
     match state {
         State::Fresh(staging) => staging.remove(),
-        State::Bound(store) if store.is_disposable() => store.into_staging().remove(),
+        State::Bound(store) if store.is_untouched() || (done && store.is_published()) => store.into_staging().remove(),
         State::Bound(_) | State::Gone => Ok(()),
+    }
+}
+
+/// Why a stranger did not get as far as a connection.
+fn stranger_failure(error: &ConnectionError) -> Failure {
+    match (connection_failure(error), error) {
+        // That failure is worded for a sender.
+        (failure, ConnectionError::TransportError(e)) if failure.kind == Kind::WrongTicket => {
+            Failure::new(Kind::Other, format!("what came is no connection of pcc send ({e})"))
+        }
+        (failure, _) => failure,
     }
 }
 
@@ -259,9 +311,9 @@ fn dispose(state: State) -> Result<()> {
 async fn authenticate(incoming: Incoming, secret: [u8; 32]) -> Result<Peer> {
     let deadline = Instant::now() + PATIENCE;
     let late = || Failure::new(Kind::WrongTicket, "no proof of the ticket's secret in time");
-    let connecting = incoming.accept().map_err(|e| connection_failure(&e))?;
+    let connecting = incoming.accept().map_err(|e| stranger_failure(&e))?;
     let connection = match tokio::time::timeout_at(deadline, connecting).await {
-        Ok(connected) => connected.map_err(|e| connection_failure(&e))?,
+        Ok(connected) => connected.map_err(|e| stranger_failure(&e))?,
         Err(_) => return Err(late()),
     };
     let prove = async {

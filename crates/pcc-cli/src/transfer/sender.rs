@@ -65,16 +65,20 @@ pub async fn run(args: SendArgs, reporter: Arc<Reporter>) -> Result<()> {
     let (endpoint, config) = endpoint::client(&transport, ticket.certificate)?;
     let now = Instant::now();
     let mut sender = Sender { ticket, endpoint, config, reporter, started: None, moved: 0, last_contact: now };
+    let endpoint = sender.endpoint.clone();
+    // It outlives the close: a connection that is dropped before would give no reason.
+    let work = sender.keep_trying(source, Duration::from_secs(args.timeout));
+    tokio::pin!(work);
     let result = tokio::select! {
-        result = sender.keep_trying(source, Duration::from_secs(args.timeout)) => result,
+        result = &mut work => result,
         failure = interrupted() => Err(failure),
     };
     if let Err(failure) = &result {
         // Whichever connection there still is.
-        sender.endpoint.close(noq::VarInt::from_u32(failure.kind.code().into()), failure.message.as_bytes());
+        endpoint.close(noq::VarInt::from_u32(failure.kind.code().into()), failure.message.as_bytes());
     }
     // The last packet, which tells the other side, must get out.
-    let _ = tokio::time::timeout(Duration::from_secs(2), sender.endpoint.wait_idle()).await;
+    let _ = tokio::time::timeout(Duration::from_secs(2), endpoint.wait_idle()).await;
     result
 }
 
@@ -168,7 +172,7 @@ impl Sender {
     }
 
     async fn transfer(&mut self, connection: &Connection, source: Source) -> Result<(Source, Result<()>)> {
-        let (have, finished, control) = match self.agree(connection, &source).await {
+        let (have, finished, control, bytes) = match self.agree(connection, &source).await {
             Ok(agreed) => agreed,
             Err(failure) => return Ok((source, Err(failure))),
         };
@@ -181,7 +185,7 @@ impl Sender {
             (source, result)
         });
         let mut reader = Reader { handle: Some(reader), finished: None };
-        let stored = Cell::new(0);
+        let stored = Cell::new(bytes);
         let result = tokio::select! {
             result = listen(control, &stored) => result,
             failure = pump(connection, queue, &mut reader) => Err(failure),
@@ -195,8 +199,8 @@ impl Sender {
         Ok((source, read.and(result)))
     }
 
-    /// Shows the proof and the manifest, and learns what is there already.
-    async fn agree(&mut self, connection: &Connection, source: &Source) -> Result<(Bitmap, Bitmap, RecvStream)> {
+    /// Shows the proof and the manifest, and learns what is there already: blocks, files, and how many bytes.
+    async fn agree(&mut self, connection: &Connection, source: &Source) -> Result<(Bitmap, Bitmap, RecvStream, u64)> {
         let (mut send, mut control) = connection.open_bi().await.map_err(|e| connection_failure(&e))?;
         let proof = *proof(connection, &self.ticket.secret)?.as_bytes();
         let manifest = *blake3::hash(&source.encoded).as_bytes();
@@ -225,7 +229,7 @@ impl Sender {
                         self.moved = manifest.bytes - bytes;
                     }
                     self.last_contact = Instant::now();
-                    return Ok((have, finished, control));
+                    return Ok((have, finished, control, bytes));
                 }
                 Answer::Stored(_) | Answer::Complete => {
                     return Err(Failure::new(Kind::Other, "the receiver answered out of turn"));

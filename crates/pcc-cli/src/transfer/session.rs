@@ -159,7 +159,11 @@ pub async fn run(mut peer: Peer, address: SocketAddr, shared: Arc<Shared>) -> En
     };
     let store = match std::mem::replace(&mut *state, State::Gone) {
         State::Bound(store) => store,
-        State::Gone => return End::Fatal(Failure::new(Kind::Other, "the unfinished transfer cannot be taken up")),
+        State::Gone => {
+            let failure = Failure::new(Kind::Other, "the unfinished transfer cannot be taken up");
+            protocol::close(&peer.connection, &failure);
+            return End::Fatal(failure);
+        }
         State::Fresh(staging) => match bind(&mut peer, staging, &shared).await {
             (State::Bound(store), Ok(())) => store,
             (unbound, result) => {
@@ -176,22 +180,24 @@ pub async fn run(mut peer: Peer, address: SocketAddr, shared: Arc<Shared>) -> En
     }
     let (store, result) = match receive(&mut peer, store, &shared).await {
         Ok(received) => received,
-        Err(failure) => return End::Fatal(failure),
+        Err(failure) => {
+            protocol::close(&peer.connection, &failure);
+            return End::Fatal(failure);
+        }
     };
     *state = State::Bound(store);
     drop(state);
     match result {
         Ok(()) => confirm(&mut peer).await,
-        Err(failure) => {
+        Err(Stop::Disk(failure)) => {
+            protocol::close(&peer.connection, &failure);
+            End::Fatal(failure)
+        }
+        Err(Stop::Peer(failure)) => {
+            // What the sender gave as its reason says nothing about this side.
             let over = peer.connection.close_reason().is_some();
             protocol::close(&peer.connection, &failure);
-            match failure.kind {
-                // What the sender gave as its reason says nothing about this side.
-                _ if over => End::Lost(failure),
-                Kind::DiskFull | Kind::Permission | Kind::Exists => End::Fatal(failure),
-                Kind::LostPeer => End::Lost(failure),
-                _ => End::Refused(address, failure),
-            }
+            if over || failure.kind == Kind::LostPeer { End::Lost(failure) } else { End::Refused(address, failure) }
         }
     }
 }
@@ -259,12 +265,33 @@ enum Work {
     Root { file: u32, hash: [u8; 32] },
 }
 
+/// What kept a transfer from being complete.
+enum Stop {
+    /// The connection, or what came over it.
+    Peer(Failure),
+    /// This machine. What its disk holds is uncertain from then on: after a failed sync the next one may well succeed
+    /// without the data. Only a new start, which checks every block, may go on.
+    Disk(Failure),
+}
+
+impl Stop {
+    /// A failure of the writer.
+    fn writing(failure: Failure) -> Self {
+        match failure.kind {
+            Kind::Corrupt | Kind::Source => Stop::Peer(failure),
+            _ => Stop::Disk(failure),
+        }
+    }
+}
+
+type Received = (Box<Store>, Result<(), Stop>);
+
 /// Takes blocks until all are there and have their final names. An error means that the store is lost.
-async fn receive(peer: &mut Peer, store: Box<Store>, shared: &Arc<Shared>) -> Result<(Box<Store>, Result<()>)> {
+async fn receive(peer: &mut Peer, store: Box<Store>, shared: &Arc<Shared>) -> Result<Received> {
     shared.note_start(&store);
     let have = Answer::Have { bytes: store.stored(), blocks: store.block_runs(), files: store.finished_runs() };
     if let Err(failure) = protocol::send(&mut peer.send, &have).await {
-        return Ok((store, Err(failure)));
+        return Ok((store, Err(Stop::Peer(failure))));
     }
     let manifest = store.manifest.clone();
     let total = manifest.bytes;
@@ -274,7 +301,7 @@ async fn receive(peer: &mut Peer, store: Box<Store>, shared: &Arc<Shared>) -> Re
     let mut writer = spawn_blocking(move || {
         let mut store = store;
         let result = write(&mut store, queue, &counter, overwrite);
-        (store, result)
+        (store, result.map_err(Stop::writing))
     });
     let connection = peer.connection.clone();
     let mut readers = JoinSet::new();
@@ -319,7 +346,7 @@ async fn receive(peer: &mut Peer, store: Box<Store>, shared: &Arc<Shared>) -> Re
     drop(work);
     let (store, result) = writer.await.map_err(|e| Failure::new(Kind::Other, e))?;
     let result = match result {
-        Ok(()) if !store.is_complete() => Err(lost),
+        Ok(()) if !store.is_complete() => Err(Stop::Peer(lost)),
         other => other,
     };
     Ok((store, result))
@@ -383,6 +410,11 @@ async fn confirm(peer: &mut Peer) -> End {
     }
     match tokio::time::timeout(CONFIRMATION, peer.connection.closed()).await {
         Ok(reason) if protocol::is_done(&reason) => End::Complete,
-        _ => End::Unconfirmed,
+        Ok(_) => End::Unconfirmed,
+        Err(_) => {
+            let failure = Failure::new(Kind::LostPeer, "the sender did not confirm the completion");
+            protocol::close(&peer.connection, &failure);
+            End::Unconfirmed
+        }
     }
 }

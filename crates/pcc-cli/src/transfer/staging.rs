@@ -7,10 +7,10 @@ use super::exit::{Context, Failure, Kind, Result};
 use super::identity::Identity;
 use super::manifest::STAGING_PREFIX;
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, File, OpenOptions, OpenOptionsExt};
+use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, File, MetadataExt, OpenOptions, OpenOptionsExt};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 const IDENTITY: &str = "receiver";
@@ -38,6 +38,8 @@ pub struct Staging {
     pub identity: Identity,
     /// The port it listened on last, 0 at first.
     pub port: u16,
+    /// Why other folders in the destination that look like this one were not taken up.
+    pub skipped: Vec<String>,
     folder: Dir,
     name: String,
     /// Held as long as this process owns the folder.
@@ -62,13 +64,21 @@ impl Staging {
             }
         }
         names.sort();
+        let mut skipped = Vec::new();
         for name in names {
-            let folder = destination.open_dir(&name).doing(shown)?;
+            let shown = path.join(&name).display().to_string();
+            let folder = match open_own(&destination, &name) {
+                Ok(folder) => folder,
+                Err(why) => {
+                    skipped.push(format!("{shown} is left alone: {why}"));
+                    continue;
+                }
+            };
             if let Some(staging) = Self::resume(&destination, path, folder, name)? {
-                return Ok(staging);
+                return Ok(Self { skipped, ..staging });
             }
         }
-        Self::create(destination, path)
+        Ok(Self { skipped, ..Self::create(destination, path)? })
     }
 
     /// `None` if another receiver is using the folder, or it is no complete one.
@@ -92,13 +102,18 @@ impl Staging {
                 ),
             ));
         }
-        let data = folder.open_dir(DATA).doing(shown)?;
+        let data = match folder.open_dir(DATA) {
+            Ok(data) => data,
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(Failure::io(shown(), &e)),
+        };
         Ok(Some(Self {
             destination: destination.try_clone().doing(shown)?,
             path: path.to_owned(),
             data,
             identity: saved.identity,
             port: saved.port,
+            skipped: Vec::new(),
             folder,
             name,
             lock,
@@ -118,7 +133,8 @@ impl Staging {
         let data = folder.open_dir(DATA).doing(shown)?;
         let lock = private_file(&folder, IDENTITY).doing(shown)?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive).doing(shown)?;
-        let mut staging = Self { destination, path: path.to_owned(), data, identity, port: 0, folder, name, lock };
+        let (path, skipped) = (path.to_owned(), Vec::new());
+        let mut staging = Self { destination, path, data, identity, port: 0, skipped, folder, name, lock };
         staging.save(0)?;
         Ok(staging)
     }
@@ -144,7 +160,7 @@ impl Staging {
     pub fn manifest(&self) -> Result<Option<Vec<u8>>> {
         match self.folder.read(MANIFEST) {
             Ok(bytes) => Ok(Some(bytes)),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
             Err(e) => Err(Failure::io(format!("read {}", self.shown()), &e)),
         }
     }
@@ -185,8 +201,26 @@ impl Staging {
     /// Removes the folder: nothing is left to resume.
     pub fn remove(self) -> Result<()> {
         let shown = || format!("remove {}", self.path.join(&self.name).display());
+        // First, so that nobody takes up what a kill leaves half removed.
+        match self.folder.remove_file(IDENTITY) {
+            Err(e) if e.kind() != ErrorKind::NotFound => return Err(Failure::io(shown(), &e)),
+            _ => {}
+        }
         self.destination.remove_dir_all(&self.name).doing(shown)
     }
+}
+
+/// Opens a folder that only this user can have put there and filled: whoever plants one knows the secret in it.
+fn open_own(destination: &Dir, name: &str) -> std::result::Result<Dir, String> {
+    let folder = destination.open_dir(name).map_err(|e| e.to_string())?;
+    let metadata = folder.dir_metadata().map_err(|e| e.to_string())?;
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err("it belongs to another user".to_owned());
+    }
+    if metadata.mode() & 0o022 != 0 {
+        return Err("other users may write in it".to_owned());
+    }
+    Ok(folder)
 }
 
 fn private_file(folder: &Dir, name: &str) -> std::io::Result<File> {

@@ -8,7 +8,7 @@ use super::protocol::{RECORD_LEN, Record};
 use super::staging::Staging;
 use cap_std::fs::{OpenOptions, OpenOptionsExt};
 use std::collections::HashMap;
-use std::io::{BufReader, Read, Write};
+use std::io::{BufReader, ErrorKind, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
@@ -26,6 +26,8 @@ pub struct Store {
     /// BLAKE3 of the encoded manifest.
     pub manifest_hash: blake3::Hash,
     journal: std::fs::File,
+    /// Bytes of the journal that are whole lines.
+    logged: u64,
     have: Bitmap,
     finished: Bitmap,
     unfinished: usize,
@@ -83,6 +85,7 @@ impl Store {
             manifest: Arc::new(manifest),
             manifest_hash,
             journal,
+            logged: 0,
         };
         for file in 0..store.manifest.entries.len() as u32 {
             if store.size(file) == 0 {
@@ -110,7 +113,11 @@ impl Store {
         let total = blocks.iter().map(|(place, _)| size(*place)).sum();
         let mut checked = 0;
         let mut buffer = vec![0; blocks::BLOCK as usize];
+        let mut last = None;
         for ((file, block), hash) in blocks {
+            if last.replace(file) != Some(file) {
+                store.read_from_disk(file);
+            }
             let data = &mut buffer[..blocks::length(store.size(file), block.into())];
             let intact =
                 store.read_block(file, block, data) && blocks::hash(store.size(file), block.into(), data) == hash;
@@ -137,7 +144,12 @@ impl Store {
         let mut line = [0; LINE_LEN];
         let mut good = 0;
         // A kill can cut the last line short; whatever follows a bad one is not believed.
-        while reader.read_exact(&mut line).is_ok() {
+        loop {
+            match reader.read_exact(&mut line) {
+                Ok(()) => {}
+                Err(e) if e.kind() == ErrorKind::UnexpectedEof => break,
+                Err(e) => return Err(Failure::io(shown(), &e)),
+            }
             let (record, check) = line.split_at(RECORD_LEN);
             let Ok(record) = <&[u8; RECORD_LEN]>::try_from(record) else { break };
             if check_sum(record) != check {
@@ -161,11 +173,23 @@ impl Store {
                 }
             }
         }
+        self.logged = good;
         self.journal.set_len(good).doing(shown)
     }
 
     fn size(&self, file: u32) -> u64 {
         self.manifest.entries[file as usize].size()
+    }
+
+    /// After a failed write the memory may hold what the disk does not: it is the disk that is to be checked.
+    fn read_from_disk(&mut self, file: u32) {
+        #[cfg(target_os = "linux")]
+        if let Ok(file) = self.file(file) {
+            // If it cannot be done, there is nothing better to do.
+            let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = file;
     }
 
     fn read_block(&mut self, file: u32, block: u32, data: &mut [u8]) -> bool {
@@ -195,6 +219,11 @@ impl Store {
         line[..RECORD_LEN].copy_from_slice(&record);
         line[RECORD_LEN..].copy_from_slice(&check_sum(&record));
         let written = self.journal.write_all(&line);
+        match &written {
+            Ok(()) => self.logged += LINE_LEN as u64,
+            // A torn line would hide all that follow it. If this fails too, the next start stops reading there.
+            Err(_) => drop(self.journal.set_len(self.logged)),
+        }
         written.doing(|| format!("write the journal in {}", self.staging.shown()))
     }
 
@@ -313,6 +342,9 @@ impl Store {
 
     /// Gives everything its final name. Can be repeated after a cut.
     pub fn commit(&mut self, overwrite: bool) -> Result<()> {
+        if self.published {
+            return Ok(());
+        }
         self.open = None;
         if !self.committed {
             for file in 0..self.manifest.entries.len() as u32 {
@@ -332,9 +364,14 @@ impl Store {
         Ok(())
     }
 
-    /// Whether nothing is in it that a later start could use: all is in its place, or nothing came.
-    pub fn is_disposable(&self) -> bool {
-        self.published || (self.stored == 0 && !self.committed)
+    /// Whether everything has its final name.
+    pub fn is_published(&self) -> bool {
+        self.published
+    }
+
+    /// Whether nothing came yet.
+    pub fn is_untouched(&self) -> bool {
+        self.stored == 0 && !self.committed
     }
 
     /// Gives the staging folder back, for removal or for a later attempt.

@@ -124,7 +124,7 @@ fn a_cut_while_names_are_given_can_be_repeated() {
     // The second name is taken: the first file has its name by then.
     std::fs::write(dir.path().join("f1"), "mine").unwrap();
     assert_eq!(store.commit(false).unwrap_err().kind, Kind::Exists);
-    assert!(!store.is_disposable());
+    assert!(!store.is_published());
     drop(store);
     assert_eq!(std::fs::read(dir.path().join("f0")).unwrap(), a);
     assert_eq!(std::fs::read(dir.path().join("f1")).unwrap(), b"mine");
@@ -133,7 +133,7 @@ fn a_cut_while_names_are_given_can_be_repeated() {
     assert!(store.is_complete());
     std::fs::remove_file(dir.path().join("f1")).unwrap();
     store.commit(false).unwrap();
-    assert!(store.is_disposable());
+    assert!(store.is_published());
     assert_eq!(std::fs::read(dir.path().join("f1")).unwrap(), b);
 }
 
@@ -146,6 +146,59 @@ fn two_receivers_do_not_share_a_folder() {
     let secret = second.identity.secret;
     drop(second);
     assert_eq!(Staging::open(dir.path()).unwrap().identity.secret, secret);
+}
+
+#[test]
+fn folders_of_others_are_left_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let planted = Staging::open(dir.path()).unwrap();
+    let (secret, path) = (planted.identity.secret, planted.shown());
+    drop(planted);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o770)).unwrap();
+    let staging = Staging::open(dir.path()).unwrap();
+    assert_ne!(staging.identity.secret, secret);
+    assert_eq!(staging.skipped.len(), 1);
+    assert!(staging.skipped[0].contains(&path), "{:?}", staging.skipped);
+}
+
+#[test]
+fn a_folder_that_is_half_removed_is_no_obstacle() {
+    for gone in ["receiver", "data"] {
+        let dir = tempfile::tempdir().unwrap();
+        let first = Staging::open(dir.path()).unwrap();
+        let gone = std::path::Path::new(&first.shown()).join(gone);
+        let secret = first.identity.secret;
+        drop(first);
+        if gone.is_dir() {
+            std::fs::remove_dir(gone).unwrap()
+        } else {
+            std::fs::remove_file(gone).unwrap()
+        }
+        assert_ne!(Staging::open(dir.path()).unwrap().identity.secret, secret);
+    }
+}
+
+#[test]
+fn a_second_name_is_not_in_the_way_of_the_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = bind(dir.path(), &encoded(&[10]));
+    put(&mut store, 0, 0, &data(10)).unwrap();
+    let staged = std::path::Path::new(&store.staging.shown()).join("data/0");
+    std::fs::hard_link(&staged, dir.path().join("f0")).unwrap();
+    store.commit(false).unwrap();
+    assert!(!staged.exists());
+    assert_eq!(std::fs::read(dir.path().join("f0")).unwrap(), data(10));
+}
+
+#[test]
+fn what_is_published_stays_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = bind(dir.path(), &encoded(&[0]));
+    store.commit(false).unwrap();
+    std::fs::remove_file(dir.path().join("f0")).unwrap();
+    store.commit(false).unwrap();
+    assert!(!dir.path().join("f0").exists());
 }
 
 #[test]

@@ -114,6 +114,24 @@ async fn still_works(setup: Setup) {
     assert_eq!(count(setup.dir.path()), 1, "nothing was written beside it");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sender_that_let_go_hears_of_the_completion_later() {
+    let setup = setup().await;
+    let manifest = raw(&[file(b"fine", 5)]);
+    let mut sender = offer(&setup.ticket, &manifest).await;
+    assert!(matches!(sender.answer().await, Answer::Have { bytes: 0, .. }));
+    let record = Record::Block { file: 0, block: 0, hash: blocks::hash(5, 0, b"hello") };
+    sender.stream(&[&record.encode()[..], b"hello"].concat()).await;
+    while !matches!(sender.answer().await, Answer::Complete) {}
+    drop(sender);
+    let mut sender = connect(&setup.ticket, &manifest).await;
+    assert!(matches!(sender.answer().await, Answer::Have { bytes: 5, .. }));
+    assert!(matches!(sender.answer().await, Answer::Complete));
+    protocol::close_done(&sender.connection);
+    tokio::time::timeout(PATIENCE, setup.receiver).await.unwrap().unwrap().unwrap();
+    assert_eq!(count(&setup.dir.path().join("to")), 1, "nothing else is left");
+}
+
 fn count(dir: &Path) -> usize {
     std::fs::read_dir(dir).unwrap().count()
 }
@@ -169,6 +187,25 @@ async fn strangers_get_little() {
         let opened = tokio::time::timeout(Duration::from_millis(100), connection.open_uni()).await;
         assert!(!matches!(opened, Ok(Ok(_))), "no stream for data before the proof");
         tokio::time::timeout(PATIENCE, connection.closed()).await.expect("closed");
+    }
+    still_works(setup).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_address_gets_few_connections_without_a_proof() {
+    let setup = setup().await;
+    let (endpoint, config) = endpoint::client(&Transport::default(), setup.ticket.certificate).unwrap();
+    let connect = || endpoint.connect_with(config.clone(), setup.ticket.addresses[0], identity::SERVER_NAME).unwrap();
+    let mut open = Vec::new();
+    for _ in 0..4 {
+        open.push(connect().await.unwrap());
+    }
+    assert!(connect().await.is_err());
+    open.clear();
+    // The places are free when the receiver has heard of it.
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    while connect().await.is_err() {
+        assert!(tokio::time::Instant::now() < deadline);
     }
     still_works(setup).await;
 }
