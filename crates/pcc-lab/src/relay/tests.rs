@@ -95,4 +95,5 @@ fn rate_and_delay_are_as_asked() {
     if lateness.p50 < Duration::from_micros(100) && lateness.max < MS {
         panic!("20 Mbit/s and 15 ms became {rate} and {error:?} more, though the relay was on time: {lateness:?}");
     }
+    println!("skipped: this machine woke the relay too late in 20 tries ({lateness:?}) to judge its accuracy");
 }
