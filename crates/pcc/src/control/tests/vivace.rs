@@ -276,3 +276,72 @@ fn start_overlooks_random_loss_and_small_gradients() {
         assert_eq!(control.phase() == Phase::Probing, leaves, "{packets_lost} {rtt_gradient}");
     }
 }
+
+fn ours() -> VivaceConfig {
+    config(&profiles::vivace_latency())
+}
+
+/// Plays one round of our profile, whose faster probes get `change`; returns whether the rate rose.
+fn rises(change: impl Fn(&mut Measurement)) -> bool {
+    let mut control = probing(ours());
+    let round = probes(&mut control);
+    give(&mut control, &round, &crate::utility::Vivace::LATENCY, |_, plan| {
+        let mut result = Measurement { rtt: 0.05, ..result(plan, 0.0) };
+        if is_faster(plan) {
+            change(&mut result);
+        }
+        result
+    });
+    control.rate() > Rate::from_mbps(100.0)
+}
+
+#[test]
+fn a_trend_counts_only_if_it_explains_the_variance() {
+    assert!(!rises(|faster| faster.rtt_gradient = 0.05), "an exact ramp is a queue");
+    // With 100 samples R squared is g^2 / (g^2 + 98 e^2).
+    assert!(rises(|faster| (faster.rtt_gradient, faster.rtt_gradient_error) = (0.05, 0.01)), "0.20: a spike");
+    assert!(!rises(|faster| (faster.rtt_gradient, faster.rtt_gradient_error) = (0.05, 0.008)), "0.29: a ramp");
+}
+
+#[test]
+fn a_falling_round_trip_time_is_no_reward() {
+    let slower_falls = |config| {
+        let mut control = probing(config);
+        let round = probes(&mut control);
+        give(&mut control, &round, &crate::utility::Vivace::LATENCY, |_, plan| {
+            let rtt_gradient = if is_faster(plan) { 0.0 } else { -0.1 };
+            Measurement { rtt: 0.05, rtt_gradient, ..result(plan, 0.0) }
+        });
+        control.rate() > Rate::from_mbps(100.0)
+    };
+    assert!(slower_falls(ours()));
+    assert!(!slower_falls(config(&profiles::vivace_2018_latency())), "the released sender is drawn to it");
+}
+
+#[test]
+fn a_chance_difference_of_loss_counts_only_with_a_standing_queue() {
+    let lose = |faster: &mut Measurement, lost: u64| {
+        (faster.packets_lost, faster.loss) = (lost, lost as f64 / 100.0);
+    };
+    assert!(rises(|faster| lose(faster, 3)), "3 of 100 against none is chance: z = 1.7");
+    assert!(!rises(|faster| lose(faster, 9)), "9 of 100 against none isn't: z = 3.1");
+    assert!(
+        !rises(|faster| {
+            lose(faster, 4);
+            faster.rtt = 0.06;
+        }),
+        "behind a standing queue every loss counts"
+    );
+}
+
+#[test]
+fn our_start_up_ends_at_the_rate_that_arrived() {
+    let mut control = Vivace::new(ours(), fastrand::Rng::with_seed(1));
+    let first = control.plan(&PATH);
+    control.on_result(first.role, &result(&first, 1.0), &Scripted, &PATH);
+    let plan = next(&mut control);
+    // With a ramp of a quarter, four fifths of the rate arrive.
+    let worse = Measurement { rtt_gradient: 0.25, ..result(&plan, 0.0) };
+    control.on_result(plan.role, &worse, &Scripted, &PATH);
+    assert_mbps(control.rate(), plan.rate.mbps() * 0.8 * 0.95);
+}
