@@ -154,12 +154,18 @@ pub fn vivace_2018_latency() -> Profile {
     }
 }
 
-/// Our loss-based Vivace: the released one with the departures of [`improved`].
+/// Our loss-based Vivace: as [`vivace_latency`], with the utility of [`vivace_2018_loss`].
 pub fn vivace_loss() -> Profile {
     Profile { name: "vivace-loss", control: ControlConfig::Vivace(improved()), ..vivace_2018_loss() }
 }
 
-/// Our latency-aware Vivace, the default: the released one with the departures of [`improved`].
+/// Our latency-aware Vivace, the default.
+///
+/// The released sender's constants, and what does better (SPEC 6.3, numbers 1, 2, 4 and 5): start-up ends at the rate
+/// that arrived, a falling round-trip time is no reward, chance differences of loss don't count while no queue stands,
+/// and steps are relative on slow paths. A trend that explains less than a quarter of the variance of the round-trip
+/// times isn't one: over real sockets the growth of a queue explains more than nine tenths, a late wake-up of
+/// sender, path or receiver less than that quarter.
 pub fn vivace_latency() -> Profile {
     Profile { name: "vivace-latency", control: ControlConfig::Vivace(improved()), ..vivace_2018_latency() }
 }
@@ -201,11 +207,7 @@ fn released() -> VivaceConfig {
     }
 }
 
-/// The released sender's constants, and what does better (SPEC 6.3, numbers 1, 2, 4 and 5): start-up ends at the rate
-/// that arrived, a falling round-trip time is no reward, chance differences of loss don't count while no queue stands,
-/// and steps are relative on slow paths. A trend that explains less than a quarter of the variance of the round-trip
-/// times isn't one: over real sockets the growth of a queue explains more than nine tenths, a late wake-up of
-/// sender, path or receiver less than that quarter.
+/// The constants of [`vivace_latency`] and [`vivace_loss`].
 fn improved() -> VivaceConfig {
     let released = released();
     let least_step = LeastStep { most: 0.2, ..released.min_probe_step };
