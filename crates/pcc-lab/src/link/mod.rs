@@ -69,6 +69,32 @@ pub struct Counters {
     pub delivered_bytes: u64,
 }
 
+/// Temporary.
+pub struct Delivered<P> {
+    /// .
+    pub due: Time,
+    /// .
+    pub queued: Duration,
+    /// .
+    pub payload: P,
+    /// .
+    pub bytes: u64,
+}
+impl std::ops::Sub for Counters {
+    type Output = Counters;
+
+    /// What was counted since `earlier`.
+    fn sub(self, earlier: Counters) -> Counters {
+        Counters {
+            enqueued: self.enqueued - earlier.enqueued,
+            lost: self.lost - earlier.lost,
+            dropped: self.dropped - earlier.dropped,
+            delivered: self.delivered - earlier.delivered,
+            delivered_bytes: self.delivered_bytes - earlier.delivered_bytes,
+        }
+    }
+}
+
 /// One direction of a path, with the packets on it.
 #[derive(Clone, Debug)]
 pub struct Path<P> {
@@ -134,7 +160,7 @@ impl<P> Path<P> {
     /// A packet of `bytes` bytes on the wire enters at `now`.
     ///
     /// A packet that leaves the bottleneck at the very same time has made room for it.
-    pub fn enqueue(&mut self, now: Time, payload: P, bytes: u64) {
+    pub fn enqueue(&mut self, now: Time, _flow: u32, payload: P, bytes: u64) {
         self.advance(now);
         self.counters.enqueued += 1;
         let packet = Packet { payload, bytes };
@@ -161,8 +187,9 @@ impl<P> Path<P> {
     }
 
     /// Takes the next packet that is due at or before `now`, in the order of delivery.
-    pub fn poll(&mut self, now: Time) -> Option<P> {
-        self.poll_timed(now).map(|(_, payload)| payload)
+    pub fn poll(&mut self, now: Time) -> Option<Delivered<P>> {
+        let bytes = 1500;
+        self.poll_timed(now).map(|(due, payload)| Delivered { due, payload, queued: Duration::ZERO, bytes })
     }
 
     /// As [`Path::poll`], with the time at which the packet was due.

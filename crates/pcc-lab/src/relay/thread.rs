@@ -120,11 +120,11 @@ impl Worker {
         for _ in 0..READS {
             let Ok((bytes, sender)) = self.front.recv_from(buffer) else { break };
             self.sender = Some(sender);
-            self.forward.enqueue(self.now(), buffer[..bytes].into(), bytes as u64 + IP_UDP_HEADERS);
+            self.forward.enqueue(self.now(), 0, buffer[..bytes].into(), bytes as u64 + IP_UDP_HEADERS);
         }
         for _ in 0..READS {
             let Ok(bytes) = self.back.recv(buffer) else { break };
-            self.reverse.enqueue(self.now(), buffer[..bytes].into(), bytes as u64 + IP_UDP_HEADERS);
+            self.reverse.enqueue(self.now(), 0, buffer[..bytes].into(), bytes as u64 + IP_UDP_HEADERS);
         }
     }
 }

@@ -93,7 +93,7 @@ impl<'a> World<'a> {
                 let bytes = datagram.payload.len() as u64;
                 self.report.departures.push(Departure { time: now, bytes });
                 if !cut && bytes <= self.setup.path_mtu.into() {
-                    self.forward.path.enqueue(now, datagram, bytes + HEADERS);
+                    self.forward.path.enqueue(now, 0, datagram, bytes + HEADERS);
                 }
             });
         }
@@ -102,7 +102,7 @@ impl<'a> World<'a> {
         self.receiver.transmit(at, |datagram| {
             let bytes = datagram.payload.len() as u64;
             if !cut {
-                self.reverse.path.enqueue(now, datagram, bytes + HEADERS);
+                self.reverse.path.enqueue(now, 0, datagram, bytes + HEADERS);
             }
         });
         let closed = self.sender.closed.take().or(self.receiver.closed.take());
