@@ -1,6 +1,8 @@
 //! Path model and experiments.
 
+pub mod expression;
 pub mod link;
+pub mod quantity;
 pub mod relay;
 pub mod sim;
 pub mod virtual_quic;

@@ -203,6 +203,15 @@ fn paper_double_check_averages_agreeing_pairs() {
 }
 
 #[test]
+fn without_double_check_every_round_is_believed() {
+    let mut control = probing(VivaceConfig { double_check: DoubleCheck::Off, ..paper() });
+    paper_pair(&mut control, 10.0, true);
+    assert_mbps(control.rate(), 101.0);
+    let mut control = probing(VivaceConfig { double_check: DoubleCheck::Off, ..released() });
+    assert!(lost(&mut control, 5, 10) > 0.0);
+}
+
+#[test]
 fn large_increases_go_on_without_probes() {
     let mut control = probing(released());
     play_round(&mut control, 1e9);
