@@ -1,0 +1,138 @@
+//! From a case and a seed to a simulation.
+
+use super::{Case, Flow, Scenario, ScenarioError};
+use crate::controller::ControllerConfig;
+use crate::sim::{self, AckPolicy, Simulation};
+use pcc::Time;
+use std::time::Duration;
+
+/// A reason, and the key it belongs to.
+type Fault = (&'static str, String);
+
+impl Flow {
+    pub(super) fn controller_config(&self) -> ControllerConfig {
+        ControllerConfig { name: self.controller.clone(), set: self.set.clone(), utility: self.utility.clone() }
+    }
+}
+
+impl Scenario {
+    /// The links that a flow passes.
+    pub(super) fn route(&self, flow: &Flow) -> Result<Vec<usize>, Fault> {
+        match &flow.route {
+            None => Ok((0..self.link.len()).filter(|index| !self.is_reverse(*index)).collect()),
+            Some(names) if names.is_empty() => Err(("route", "a route has at least one link".to_owned())),
+            Some(names) => names.iter().map(|name| self.link_named(name).map_err(|reason| ("route", reason))).collect(),
+        }
+    }
+
+    /// Whether a link carries acknowledgements only: it is some flow's way back and on nobody's route.
+    fn is_reverse(&self, index: usize) -> bool {
+        let name = self.link[index].name.as_deref();
+        name.is_some()
+            && self.flow.iter().any(|flow| flow.reverse.as_deref() == name)
+            && !self.flow.iter().flat_map(|flow| flow.route.iter().flatten()).any(|link| Some(link.as_str()) == name)
+    }
+
+    /// The link that a flow's acknowledgements pass.
+    pub(super) fn reverse(&self, flow: &Flow) -> Result<Option<usize>, Fault> {
+        flow.reverse.as_ref().map(|name| self.link_named(name).map_err(|reason| ("reverse", reason))).transpose()
+    }
+
+    fn link_named(&self, name: &str) -> Result<usize, String> {
+        self.link.iter().position(|link| link.name.as_deref() == Some(name)).ok_or_else(|| {
+            let known: Vec<&str> = self.link.iter().filter_map(|link| link.name.as_deref()).collect();
+            match known.is_empty() {
+                true => format!("there is no link \"{name}\"; give the links names"),
+                false => format!("there is no link \"{name}\"; known are {}", known.join(", ")),
+            }
+        })
+    }
+
+    /// What a flow's acknowledgements take, besides the delay of its reverse link.
+    pub(super) fn reverse_delay(&self, flow: &Flow) -> Result<Duration, Fault> {
+        let forward: Duration = self.route(flow)?.into_iter().map(|index| self.link[index].delay.0).sum();
+        let back = self.reverse(flow)?.map_or(Duration::ZERO, |index| self.link[index].delay.0);
+        match flow.rtt {
+            Some(rtt) => rtt.0.checked_sub(forward + back).ok_or_else(|| {
+                ("rtt", format!("this must be at least {:?}, the delay of the links", forward + back))
+            }),
+            None if flow.reverse.is_some() => Ok(Duration::ZERO),
+            None => Ok(forward),
+        }
+    }
+}
+
+/// A simulation, and which of its flows belong to which `[[flow]]`.
+pub(crate) struct Built {
+    pub simulation: Simulation,
+    /// Per `[[flow]]`, the range of its flows.
+    pub groups: Vec<std::ops::Range<usize>>,
+}
+
+impl Case {
+    /// The simulation of this case with a seed.
+    ///
+    /// # Errors
+    ///
+    /// When a trace can't be read.
+    pub(crate) fn build(&self, seed: u64, record: bool) -> Result<Built, ScenarioError> {
+        let scenario = &self.scenario;
+        let mut seeds = fastrand::Rng::with_seed(seed);
+        let [mut of_links, mut of_flows] = [seeds.fork(), seeds.fork()];
+        let mut links = Vec::new();
+        for (index, link) in scenario.link.iter().enumerate() {
+            let at = |(key, reason): Fault| ScenarioError::at(format!("link.{index}.{key}"), reason);
+            links.push(link.build(&self.folder, scenario.duration.0, &mut of_links).map_err(at)?);
+        }
+        let (mut flows, mut groups) = (Vec::new(), Vec::new());
+        for (index, flow) in scenario.flow.iter().enumerate() {
+            let at = |(key, reason): Fault| ScenarioError::at(format!("flow.{index}.{key}"), reason);
+            let first = flows.len();
+            let route = scenario.route(flow).map_err(at)?;
+            let end = flow.stop.map_or(scenario.duration.0, |stop| stop.0);
+            let capacity = route.first().and_then(|link| links[*link].capacity(Time::ZERO, Time::ZERO + end));
+            for start in flow.starts(end, capacity, &mut of_flows) {
+                let control = flow.controller_config().build(of_flows.u64(..));
+                flows.push(sim::Flow {
+                    control: control.map_err(|error| at((error.key(), error.to_string())))?,
+                    app: flow.app(),
+                    start: Time::ZERO + start,
+                    stop: flow.stop.map(|stop| Time::ZERO + stop.0),
+                    route: route.clone(),
+                    reverse: scenario.reverse(flow).map_err(at)?,
+                    reverse_delay: scenario.reverse_delay(flow).map_err(at)?,
+                    acks: AckPolicy { every: flow.ack_every.into(), max_delay: flow.ack_delay.0 },
+                });
+            }
+            groups.push(first..flows.len());
+        }
+        let simulation = Simulation {
+            links,
+            flows,
+            duration: scenario.duration.0,
+            measure_from: scenario.measure_from.0,
+            packet_bytes: scenario.packet_size,
+            seed: seeds.u64(..),
+            record,
+        };
+        Ok(Built { simulation, groups })
+    }
+}
+
+impl Flow {
+    /// When the flows of this group begin; `capacity` is what the first link can carry until `end`.
+    fn starts(&self, end: Duration, capacity: Option<u64>, rng: &mut fastrand::Rng) -> Vec<Duration> {
+        let (Some(load), Some(size), Some(capacity)) = (self.load, self.size, capacity) else {
+            return (0..self.count).map(|index| self.start.0 + self.stagger.0 * index).collect();
+        };
+        let mean_gap = size.0 as f64 * end.as_secs_f64() / (capacity as f64 * load.0);
+        let mut starts = Vec::new();
+        let mut at = self.start.0;
+        while at < end && starts.len() < 1_000_000 {
+            starts.push(at);
+            // An exponential gap, by inversion; 1 - u is never 0.
+            at += Duration::from_secs_f64((-libm::log(1.0 - rng.f64()) * mean_gap).min(1e6));
+        }
+        starts
+    }
+}
