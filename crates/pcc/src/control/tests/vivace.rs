@@ -1,7 +1,7 @@
 //! Vivace's rate control (NSDI 2018, section 4; the released sender, SPEC 2.4 and 2.5).
 
 use super::*;
-use crate::control::vivace::{GradientFilter, Vivace, VivaceConfig};
+use crate::control::vivace::{DoubleCheck, GradientFilter, Vivace, VivaceConfig};
 use std::sync::Mutex;
 
 fn config(profile: &profiles::Profile) -> VivaceConfig {
