@@ -296,3 +296,19 @@ impl<R: Rule> CongestionControl for Windowed<R> {
         (self.window.size * self.mtu as f64) as u64
     }
 }
+
+/// What the tests of rules need.
+#[cfg(test)]
+pub(super) mod testing {
+    use super::*;
+
+    /// `packets` acknowledged on a path whose round-trip time has always been `rtt` seconds.
+    pub fn ack(packets: f64, rtt: f64, round: bool) -> Ack {
+        Ack { packets, rtt: Rtt::new(Time::ZERO, Duration::from_secs_f64(rtt)), round, now: Time::ZERO }
+    }
+
+    /// A whole round trip's `packets` acknowledged at `now` seconds.
+    pub fn ack_at(now: f64, packets: f64, rtt: f64) -> Ack {
+        Ack { now: Time::ZERO + Duration::from_secs_f64(now), ..ack(packets, rtt, true) }
+    }
+}
