@@ -23,7 +23,9 @@ mod utility;
 pub use error::ControllerError;
 pub use utility::UtilitySpec;
 
-use pcc::{CongestionControl, Profile, profiles};
+use crate::baselines;
+use pcc::{CongestionControl, Event, Observer, Profile, profiles};
+use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 /// A controller: one of [`pcc::profiles`] with what differs, or a baseline.
@@ -73,21 +75,41 @@ impl ControllerConfig {
 
     /// A controller with random choices from `seed`.
     pub fn build(&self, seed: u64) -> Result<Box<dyn CongestionControl>, ControllerError> {
-        if self.set.is_empty()
-            && self.utility.is_none()
-            && let Some(control) = baselines::build(&self.name, seed)
-        {
-            return Ok(control);
+        match self.baseline(seed) {
+            Some(control) => Ok(control),
+            None => Ok(Box::new(self.profile()?.build(seed))),
         }
-        Ok(Box::new(self.profile()?.build(seed)))
+    }
+
+    /// A controller with random choices from `seed`, and the log of its events; that of a baseline stays empty.
+    pub fn build_logged(&self, seed: u64) -> Result<(Box<dyn CongestionControl>, EventLog), ControllerError> {
+        let log = EventLog::default();
+        if let Some(control) = self.baseline(seed) {
+            return Ok((control, log));
+        }
+        let mut control = self.profile()?.build(seed);
+        control.observe(Box::new(log.clone()));
+        Ok((Box::new(control), log))
+    }
+
+    fn baseline(&self, seed: u64) -> Option<Box<dyn CongestionControl>> {
+        if self.set.is_empty() && self.utility.is_none() { baselines::build(&self.name, seed) } else { None }
     }
 }
 
-/// In place of `crate::baselines`, until it is here.
-mod baselines {
-    pub const NAMES: &[&str] = &["newreno"];
+/// The events of a controller, shared with it.
+#[derive(Clone, Debug, Default)]
+pub struct EventLog(Arc<Mutex<Vec<Event>>>);
 
-    pub fn build(_name: &str, _seed: u64) -> Option<Box<dyn pcc::CongestionControl>> {
-        None
+impl EventLog {
+    /// Takes out what happened so far.
+    pub fn take(&self) -> Vec<Event> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Observer for EventLog {
+    fn on_event(&mut self, event: &Event) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(*event);
     }
 }

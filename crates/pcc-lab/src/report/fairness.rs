@@ -1,6 +1,6 @@
 //! How fair and how steady flows share.
 
-use crate::sim::{BIN, FlowOutcome};
+use crate::sim::FlowOutcome;
 use std::time::Duration;
 
 /// Jain's fairness index of some rates: 1 if all are equal, 1/n if one has all (Jain, Chiu and Hawe, 1984). `None` for none or only zeros.
@@ -48,9 +48,6 @@ pub fn convergence(flow: &FlowOutcome, fair: f64) -> Option<(f64, f64)> {
     let variance = watched.iter().map(|rate| (rate - mean) * (rate - mean)).sum::<f64>() / watched.len() as f64;
     Some((time as f64, variance.sqrt()))
 }
-
-/// The bins of a run that lie in a second.
-pub(super) const BINS_PER_SECOND: usize = (1_000_000_000 / BIN.as_nanos()) as usize;
 
 #[cfg(test)]
 mod tests {

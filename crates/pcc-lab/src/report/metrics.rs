@@ -1,11 +1,11 @@
 //! From what the simulator counted to a report.
 
-use super::fairness::{convergence, jain, jain_at};
-use super::{FlowReport, LinkReport, RunReport, Series};
+use super::fairness::{convergence, jain};
+use super::{FlowReport, LinkReport, RunReport};
 use crate::link::PathConfig;
 use crate::scenario::{Case, Scenario};
 use crate::sim::{Distribution, FlowOutcome, LinkOutcome, Outcome};
-use pcc::Time;
+use pcc::{Event, Time};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ pub(super) fn report(
     groups: &[Range<usize>],
     links: &[PathConfig],
     outcome: Outcome,
-    series: Vec<Series>,
+    events: Vec<Vec<Event>>,
 ) -> RunReport {
     let scenario = &case.scenario;
     let flows: Vec<FlowReport> = scenario
@@ -74,7 +74,7 @@ pub(super) fn report(
         .iter()
         .zip(groups)
         .map(|(flow, range)| {
-            let route = scenario.route_of(flow);
+            let route = scenario.route(flow).unwrap_or_default();
             Group { outcomes: &outcome.flows[range.clone()], all: &outcome.flows, scenario, links, route }
                 .report(flow.label(), &flow.controller)
         })
@@ -96,7 +96,7 @@ pub(super) fn report(
                 link_report(name, config, outcome, scenario)
             })
             .collect(),
-        series,
+        events,
         outcome,
     }
 }
@@ -109,7 +109,7 @@ fn link_report(name: String, config: &PathConfig, outcome: &LinkOutcome, scenari
         name,
         utilisation: config.capacity(from, to).map(|bytes| counters.delivered_bytes as f64 / bytes.max(1) as f64),
         lost: share(counters.lost),
-        dropped: share(counters.dropped),
+        dropped: share(counters.dropped + counters.policed),
     }
 }
 
@@ -141,11 +141,13 @@ impl Group<'_> {
         let delivered = sum(|flow| flow.delivered_bytes);
         let goodput = if seconds > 0.0 { delivered as f64 * 8e-6 / seconds } else { 0.0 };
         let capacity = self.route.iter().filter_map(|link| self.links[*link].capacity(time.0, time.1)).min();
-        let [rtt, queueing] = [|flow: &FlowOutcome| &flow.rtt, |flow: &FlowOutcome| &flow.queueing]
-            .map(|part: fn(&FlowOutcome) -> &Distribution| self.outcomes.iter().map(part).sum::<Distribution>());
-        let transfers = matches!(self.outcomes.first(), Some(flow) if flow.transfer);
+        let all = |part: fn(&FlowOutcome) -> &Distribution| {
+            self.outcomes.iter().fold(Distribution::default(), |all, flow| all.with(part(flow)))
+        };
+        let (rtt, queueing) = (all(|flow| &flow.rtt), all(|flow| &flow.queueing));
+        let transfers = self.outcomes.iter().any(|flow| flow.complete.is_some());
         let mut completion: Vec<f64> =
-            self.outcomes.iter().filter(|flow| flow.complete).map(|flow| millis(flow.end.since(flow.start))).collect();
+            self.outcomes.iter().filter(|flow| flow.complete == Some(true)).map(completion_time).collect();
         completion.sort_by(f64::total_cmp);
         let converged = self.converged();
         FlowReport {
@@ -186,7 +188,7 @@ impl Group<'_> {
         let delay = |link: &usize| {
             let link = &self.links[*link];
             let rate = link.capacity(from, to)? as f64 / to.as_secs_f64();
-            Some((rate, link.queue.limit_bytes()? as f64 / rate * 1e3))
+            Some((rate, link.queue.limit_bytes() as f64 / rate * 1e3))
         };
         self.route.iter().filter_map(delay).min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, delay)| delay)
     }
@@ -205,6 +207,10 @@ impl Group<'_> {
         });
         each.reduce(|a, b| a.zip(b).map(|(a, b)| (a.0.max(b.0), a.1.max(b.1))))?
     }
+}
+
+fn completion_time(flow: &FlowOutcome) -> f64 {
+    millis(flow.end.since(flow.start))
 }
 
 fn millis(time: Duration) -> f64 {

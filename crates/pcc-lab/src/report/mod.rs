@@ -2,14 +2,17 @@
 
 mod fairness;
 mod metrics;
+mod table;
 
 pub use fairness::{convergence, jain, jain_at};
-pub use metrics::METRICS;
+pub use metrics::{METRICS, quantile};
+pub use table::{aligned, median, table};
 
+use crate::controller::EventLog;
 use crate::scenario::{Case, ScenarioError};
-use crate::sim::{BIN, Distribution, FlowOutcome, Outcome};
+use crate::sim::Outcome;
+use pcc::Event;
 use serde::Serialize;
-use std::time::Duration;
 
 /// What a run showed. Rates are in Mbit/s, times in ms unless the name says otherwise, shares are fractions.
 #[derive(Clone, Debug, Serialize)]
@@ -26,9 +29,9 @@ pub struct RunReport {
     pub flows: Vec<FlowReport>,
     /// Per `[[link]]`.
     pub links: Vec<LinkReport>,
-    /// What each flow got over time; `--out` has it.
+    /// The events of each flow's controller, where the run recorded; none for a baseline.
     #[serde(skip)]
-    pub series: Vec<Series>,
+    pub events: Vec<Vec<Event>>,
     /// All that the simulator counted.
     #[serde(skip)]
     pub outcome: Outcome,
@@ -95,13 +98,6 @@ pub struct LinkReport {
     pub dropped: f64,
 }
 
-/// The events of a flow's controller.
-#[derive(Clone, Debug, Default)]
-pub struct Series {
-    /// Monitor intervals, decisions and phases; empty for a baseline.
-    pub events: Vec<pcc::observer::Event>,
-}
-
 impl Case {
     /// Runs the case with a seed; `record` keeps what plots over time need.
     ///
@@ -111,8 +107,8 @@ impl Case {
     pub fn run(&self, seed: u64, record: bool) -> Result<RunReport, ScenarioError> {
         let built = self.build(seed, record)?;
         let links = built.simulation.links.clone();
-        let logs = built.logs;
         let outcome = built.simulation.run();
-        Ok(metrics::report(self, seed, &built.groups, &links, outcome, logs))
+        let events = built.logs.iter().map(EventLog::take).collect();
+        Ok(metrics::report(self, seed, &built.groups, &links, outcome, events))
     }
 }

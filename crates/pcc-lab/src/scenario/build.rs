@@ -1,13 +1,13 @@
 //! From a case and a seed to a simulation.
 
 use super::{Case, Flow, Scenario, ScenarioError};
-use crate::controller::ControllerConfig;
+use crate::controller::{ControllerConfig, ControllerError, EventLog};
 use crate::sim::{self, AckPolicy, Simulation};
 use pcc::Time;
 use std::time::Duration;
 
 /// A reason, and the key it belongs to.
-type Fault = (&'static str, String);
+pub(crate) type Fault = (&'static str, String);
 
 impl Flow {
     pub(super) fn controller_config(&self) -> ControllerConfig {
@@ -17,7 +17,7 @@ impl Flow {
 
 impl Scenario {
     /// The links that a flow passes.
-    pub(super) fn route(&self, flow: &Flow) -> Result<Vec<usize>, Fault> {
+    pub(crate) fn route(&self, flow: &Flow) -> Result<Vec<usize>, Fault> {
         match &flow.route {
             None => Ok((0..self.link.len()).filter(|index| !self.is_reverse(*index)).collect()),
             Some(names) if names.is_empty() => Err(("route", "a route has at least one link".to_owned())),
@@ -62,11 +62,23 @@ impl Scenario {
     }
 }
 
+/// The key that an error of a controller is about, and its text.
+pub(super) fn fault_of(error: &ControllerError) -> Fault {
+    let key = match error {
+        ControllerError::Value { .. } | ControllerError::Unknown { what: "constant", .. } => "set",
+        ControllerError::Formula { .. } => "utility",
+        _ => "controller",
+    };
+    (key, error.to_string())
+}
+
 /// A simulation, and which of its flows belong to which `[[flow]]`.
 pub(crate) struct Built {
     pub simulation: Simulation,
     /// Per `[[flow]]`, the range of its flows.
     pub groups: Vec<std::ops::Range<usize>>,
+    /// Per flow, the events of its controller, where the run is recorded.
+    pub logs: Vec<EventLog>,
 }
 
 impl Case {
@@ -84,7 +96,7 @@ impl Case {
             let at = |(key, reason): Fault| ScenarioError::at(format!("link.{index}.{key}"), reason);
             links.push(link.build(&self.folder, scenario.duration.0, &mut of_links).map_err(at)?);
         }
-        let (mut flows, mut groups) = (Vec::new(), Vec::new());
+        let (mut flows, mut groups, mut logs) = (Vec::new(), Vec::new(), Vec::new());
         for (index, flow) in scenario.flow.iter().enumerate() {
             let at = |(key, reason): Fault| ScenarioError::at(format!("flow.{index}.{key}"), reason);
             let first = flows.len();
@@ -92,9 +104,17 @@ impl Case {
             let end = flow.stop.map_or(scenario.duration.0, |stop| stop.0);
             let capacity = route.first().and_then(|link| links[*link].capacity(Time::ZERO, Time::ZERO + end));
             for start in flow.starts(end, capacity, &mut of_flows) {
-                let control = flow.controller_config().build(of_flows.u64(..));
+                let (config, seed) = (flow.controller_config(), of_flows.u64(..));
+                let control = if record {
+                    config.build_logged(seed).map(|(control, log)| {
+                        logs.push(log);
+                        control
+                    })
+                } else {
+                    config.build(seed)
+                };
                 flows.push(sim::Flow {
-                    control: control.map_err(|error| at((error.key(), error.to_string())))?,
+                    control: control.map_err(|error| at(fault_of(&error)))?,
                     app: flow.app(),
                     start: Time::ZERO + start,
                     stop: flow.stop.map(|stop| Time::ZERO + stop.0),
@@ -115,7 +135,7 @@ impl Case {
             seed: seeds.u64(..),
             record,
         };
-        Ok(Built { simulation, groups })
+        Ok(Built { simulation, groups, logs })
     }
 }
 

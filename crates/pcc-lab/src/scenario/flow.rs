@@ -1,6 +1,6 @@
 //! A flow, or a group of equal ones, in a scenario.
 
-use super::text::{FromText, Share, Size, Span, Speed};
+use super::text::{Share, Size, Span, Speed};
 use crate::controller::UtilitySpec;
 use crate::sim::{App, Video};
 use serde::Deserialize;

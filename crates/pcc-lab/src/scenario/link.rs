@@ -42,48 +42,28 @@ pub struct Link {
 
 /// `queue = { kind = "codel", limit = "100kB" }`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[serde(tag = "kind", deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Queue {
     /// First in, first out.
     DropTail {
         /// Its room.
         limit: QueueLimit,
     },
-    /// CoDel (RFC 8289).
+    /// CoDel (RFC 8289) with a target of 5 ms and an interval of 100 ms.
     Codel {
         /// Its room.
         limit: QueueLimit,
-        /// The acceptable standing delay, 5 ms.
-        #[serde(default = "codel_target")]
-        target: Span,
-        /// How long it must stand, 100 ms.
-        #[serde(default = "codel_interval")]
-        interval: Span,
     },
     /// Deficit round robin between flows.
     FairQueue {
         /// The room for each flow.
         limit: QueueLimit,
     },
-    /// FQ-CoDel (RFC 8290).
+    /// FQ-CoDel (RFC 8290), with the same.
     FqCodel {
         /// The room for all flows.
         limit: QueueLimit,
-        /// The acceptable standing delay, 5 ms.
-        #[serde(default = "codel_target")]
-        target: Span,
-        /// How long it must stand, 100 ms.
-        #[serde(default = "codel_interval")]
-        interval: Span,
     },
-}
-
-fn codel_target() -> Span {
-    Span(Duration::from_millis(5))
-}
-
-fn codel_interval() -> Span {
-    Span(Duration::from_millis(100))
 }
 
 /// The room of a queue: `"75kB"` or `"50 packets"`.
@@ -106,6 +86,17 @@ impl FromText for QueueLimit {
     }
 }
 super::text::deserialize_from_text!(QueueLimit);
+
+impl Queue {
+    fn build(&self) -> link::Queue {
+        match self {
+            Queue::DropTail { limit } => link::Queue::DropTail(limit.0),
+            Queue::Codel { limit } => link::Queue::CoDel(limit.0),
+            Queue::FairQueue { limit } => link::Queue::Drr(limit.0),
+            Queue::FqCodel { limit } => link::Queue::fq_codel(limit.0),
+        }
+    }
+}
 
 impl FromText for Queue {
     const EXPECTED: &'static str = QueueLimit::EXPECTED;

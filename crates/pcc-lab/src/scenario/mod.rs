@@ -17,6 +17,7 @@
 //! # Ok::<(), pcc_lab::scenario::ScenarioError>(())
 //! ```
 
+mod batch;
 mod build;
 mod error;
 mod flow;
@@ -115,7 +116,7 @@ impl Scenario {
             self.reverse(flow).map_err(at)?;
             self.reverse_delay(flow).map_err(at)?;
             let controller = flow.controller_config();
-            controller.check().map_err(|error| at((error.key(), error.to_string())))?;
+            controller.check().map_err(|error| at(build::fault_of(&error)))?;
         }
         Ok(())
     }

@@ -105,15 +105,22 @@ impl<T: FromText> Visitor<'_> for TextVisitor<T> {
     }
 }
 
+/// Reads a text, or a number where that does.
+pub(super) fn from_text<'de, T: FromText, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    deserializer.deserialize_any(TextVisitor(PhantomData))
+}
+
 macro_rules! deserialize_from_text {
     ($($name:ty),*) => {
-        $(impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<$name, D::Error> {
-                deserializer.deserialize_any(TextVisitor(PhantomData))
+        $(impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$name, D::Error> {
+                crate::scenario::text::from_text(deserializer)
             }
         })*
     };
 }
+pub(super) use deserialize_from_text;
+
 deserialize_from_text!(Span, Size, Share, Speed);
 
 /// A table, or a text that is short for the usual one.

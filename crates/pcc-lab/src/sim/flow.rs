@@ -39,6 +39,7 @@ impl Flow {
             _ => None,
         };
         let source = Source::new(flow.app, flow.start, packet_bytes);
+        let complete = source.total().map(|_| false);
         let stop = flow.stop.unwrap_or(end).min(end);
         let ends = Ends {
             sender: Sender::new(flow.control, source, flow.start, packet_bytes, rng),
@@ -54,7 +55,7 @@ impl Flow {
             stop,
             ends: Some(Box::new(ends)),
             newest_rtt: Duration::ZERO,
-            outcome: FlowOutcome::new(flow.start, stop),
+            outcome: FlowOutcome::new(flow.start, stop, complete),
         }
     }
 
@@ -116,7 +117,7 @@ impl Flow {
             player.on_progress(now, in_order);
         }
         if ends.sender.source.total().is_some_and(|total| in_order >= total) {
-            self.outcome.complete = true;
+            self.outcome.complete = Some(true);
             self.finish(now);
         }
         ack
@@ -163,11 +164,11 @@ fn pop_due<T>(queue: &mut VecDeque<(Time, T)>, now: Time) -> Option<T> {
 }
 
 impl FlowOutcome {
-    fn new(start: Time, end: Time) -> FlowOutcome {
+    fn new(start: Time, end: Time, complete: Option<bool>) -> FlowOutcome {
         FlowOutcome {
             start,
             end,
-            complete: false,
+            complete,
             sent: 0,
             lost: 0,
             spurious: 0,

@@ -22,8 +22,8 @@ pub struct FlowOutcome {
     pub start: Time,
     /// When it was complete, was stopped, or the run ended.
     pub end: Time,
-    /// Whether a transfer is complete.
-    pub complete: bool,
+    /// Whether a transfer is complete; `None` for what isn't a transfer.
+    pub complete: Option<bool>,
     /// Packets sent, with those sent again.
     pub sent: u64,
     /// Packets declared lost.
@@ -97,6 +97,19 @@ impl Distribution {
         }
         self.sum += value;
         self.count += 1;
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn with(mut self, other: &Distribution) -> Distribution {
+        match (&mut self.histogram, &other.histogram) {
+            (Some(all), Some(other)) => all.add(other).unwrap_or_default(),
+            (None, Some(other)) => self.histogram = Some(other.clone()),
+            (_, None) => {}
+        }
+        self.sum += other.sum;
+        self.count += other.count;
+        self
     }
 
     /// The mean; zero if there is no value.
