@@ -1,7 +1,6 @@
 //! The command `pcc`: moves data over bad paths with PCC congestion control.
 
 mod demo;
-mod quantity;
 mod transfer;
 
 use clap::{Parser, Subcommand};

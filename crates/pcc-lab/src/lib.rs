@@ -1,6 +1,7 @@
 //! Path model and experiments.
 
 pub mod link;
+pub mod quantity;
 pub mod relay;
 pub mod sim;
 pub mod virtual_quic;

@@ -10,10 +10,10 @@ mod report;
 mod tests;
 mod tls;
 
-use crate::quantity;
 use experiment::Experiment;
 use path::{Path, Preset};
 use pcc::Rate;
+use pcc_lab::quantity;
 use pcc_quic::Algorithm;
 use progress::Progress;
 use report::Report;

@@ -1,8 +1,8 @@
 //! The emulated path of the demo.
 
-use crate::quantity;
 use pcc::Rate;
 use pcc_lab::link::PathConfig;
+use pcc_lab::quantity;
 use pcc_lab::relay::IP_UDP_HEADERS;
 use std::fmt;
 use std::time::Duration;

@@ -11,6 +11,11 @@ use core::time::Duration;
 
 /// The constants of Vivace's rate control.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub struct VivaceConfig {
     /// The start-up phase.
     pub start: StartConfig,
@@ -23,6 +28,7 @@ pub struct VivaceConfig {
     /// From gradient to change of rate.
     pub step: StepConfig,
     /// A single increase above this fraction of the rate goes on with single steps instead of probes.
+    #[cfg_attr(feature = "serde", serde(with = "crate::text::switch"))]
     pub moves_above: Option<f64>,
     /// What is done to the gradient of the round-trip time before it is judged.
     pub gradient_filter: GradientFilter,
@@ -33,21 +39,25 @@ pub struct VivaceConfig {
     /// look like good reasons to change the rate.
     pub ignore_falling_rtt: bool,
     /// If all probes of a round together lose at most this fraction, each is judged with that common loss.
+    #[cfg_attr(feature = "serde", serde(with = "crate::text::switch"))]
     pub pool_loss_below: Option<f64>,
     /// When the losses of a pair differ by chance only, both are judged with their common loss.
+    #[cfg_attr(feature = "serde", serde(with = "crate::text::switch"))]
     pub loss_significance: Option<LossSignificance>,
     /// When a decision is tried again before it is believed.
     pub double_check: DoubleCheck,
     /// Packets that an interval has at least.
     pub min_packets: u64,
     /// Packets that an interval has at most.
-    pub max_packets: u64,
+    #[cfg_attr(feature = "serde", serde(with = "crate::text::switch"))]
+    pub max_packets: Option<u64>,
     /// The bounds of the rate.
     pub bounds: RateBounds,
 }
 
 /// How many pairs of probes make a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Pairs {
     /// One (Vivace 2018, section 4.2).
     One,
@@ -57,6 +67,7 @@ pub enum Pairs {
 
 /// What is done to the gradient of the round-trip time before it is judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum GradientFilter {
     /// Gradients smaller than this are taken for zero (Vivace 2018, section 4.3).
     Threshold(f64),
@@ -69,6 +80,11 @@ pub enum GradientFilter {
 /// The gate matters: tested without it, many flows at a full queue stop seeing their own share of the loss and
 /// become unfair.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub struct LossSignificance {
     /// The two-proportion z of the faster probe's excess loss must be below this.
     pub z: f64,
@@ -81,7 +97,10 @@ pub struct LossSignificance {
 
 /// When a decision is tried again before it is believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum DoubleCheck {
+    /// Never: for the ablation (Vivace 2018, footnote 2).
+    Off,
     /// Whenever the faster probe lost a smaller fraction; agreeing gradients are averaged, else the second
     /// counts (Vivace 2018, section 4.3).
     Paper,
@@ -217,6 +236,7 @@ impl Vivace {
             (_, Some(_)) => Some(gradient),
             (check, None) => {
                 let doubtful = match check {
+                    DoubleCheck::Off => false,
                     DoubleCheck::Paper => loss.is_inverted(),
                     DoubleCheck::Released => gradient > 0.0 && loss.is_suspicious(),
                 };
@@ -277,7 +297,7 @@ impl RateControl for Vivace {
             role,
             length: path.rtt.max(Duration::from_nanos(1)),
             min_packets: self.config.min_packets,
-            max_packets: self.config.max_packets,
+            max_packets: self.config.max_packets.unwrap_or(u64::MAX),
         }
     }
 
