@@ -1,5 +1,6 @@
 //! Path model and experiments.
 
+pub mod expression;
 pub mod link;
 pub mod quantity;
 pub mod relay;
