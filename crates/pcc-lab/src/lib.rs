@@ -1,5 +1,6 @@
 //! Path model and experiments.
 
+pub mod controller;
 pub mod expression;
 pub mod link;
 pub mod quantity;
