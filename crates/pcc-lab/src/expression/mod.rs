@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Numbers, [variables](VARIABLES), `+ - * / ^`, comparisons with `<` and `>`, which are worth 1 or 0, parentheses and
-//! [functions](functions). Powers bind to the right and before a sign, as on paper: `-2^2` is -4.
+//! [functions]. Powers bind to the right and before a sign, as on paper: `-2^2` is -4.
 
 mod parse;
 #[cfg(test)]
