@@ -3,7 +3,7 @@
 //! Each sender always has data, is paced by its controller, gets one acknowledgement for each packet that arrives, and
 //! detects losses as RFC 9002, section 6.1, says: three later packets acknowledged, or 9/8 of a round trip passed.
 
-use crate::link::{Path, PathConfig};
+use crate::link::{Delivered, Path, PathConfig};
 use pcc::{AckedPacket, CongestionControl, LostPacket, PacketTable, Rate, SentPacket, Time};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -67,7 +67,7 @@ pub fn run(dumbbell: &Dumbbell, flows: Vec<Flow>, duration: Duration, seed: u64)
         let sends = senders.iter().filter_map(Sender::next_event);
         let next = sends.chain(path.next_event()).chain(acks.front().map(|ack| ack.0)).min();
         let Some(now) = next.filter(|next| *next < end) else { break };
-        while let Some((arrival, (flow, number))) = path.poll_timed(now) {
+        while let Some(Delivered { due: arrival, payload: (flow, number), .. }) = path.poll(now) {
             senders[flow].on_arrival(arrival);
             acks.push_back((arrival + dumbbell.reverse_delay, flow, number));
         }
@@ -79,7 +79,7 @@ pub fn run(dumbbell: &Dumbbell, flows: Vec<Flow>, duration: Duration, seed: u64)
         for (index, sender) in senders.iter_mut().enumerate() {
             sender.on_time(now);
             while let Some(number) = sender.send(now) {
-                path.enqueue(now, (index, number), PACKET_BYTES);
+                path.enqueue(now, index as u32, (index, number), PACKET_BYTES);
             }
         }
     }

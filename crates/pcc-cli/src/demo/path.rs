@@ -63,7 +63,7 @@ impl Path {
     /// The way to the receiver, where the bottleneck is.
     pub fn forward(&self) -> PathConfig {
         let delay = PathConfig::delay_only(self.rtt / 2);
-        PathConfig { rate: Some(self.rate), queue: self.queue, loss: self.loss, ..delay }
+        PathConfig { capacity: self.rate.into(), queue: self.queue.into(), loss: self.loss.into(), ..delay }
     }
 
     /// The way back, which only takes its time.

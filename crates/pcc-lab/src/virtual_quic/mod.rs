@@ -50,14 +50,11 @@ pub struct Bulk {
 }
 
 impl Bulk {
-    /// Ten seconds over a path with this bottleneck, half of its round trip each way, 1 MiB streams and 1452-byte packets.
-    ///
-    /// `forward.delay` is the whole round trip's propagation delay here, so that tables of paths read naturally.
+    /// Ten seconds over a path with as much delay on the way back, 1 MiB streams and 1452-byte packets.
     pub fn over(forward: PathConfig) -> Bulk {
-        let delay = forward.delay / 2;
         Bulk {
-            forward: PathConfig { delay, ..forward },
-            reverse: PathConfig::delay_only(delay),
+            reverse: PathConfig::delay_only(forward.delay),
+            forward,
             duration: Duration::from_secs(10),
             seed: 1,
             mtu: Some(1452),
