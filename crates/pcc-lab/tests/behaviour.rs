@@ -8,8 +8,9 @@ use std::time::Duration;
 
 fn link(mbps: f64, rtt_ms: u64, loss: f64, queue: u64) -> Dumbbell {
     let delay = Duration::from_millis(rtt_ms / 2);
-    let rate = Some(Rate::from_mbps(mbps));
-    Dumbbell { forward: PathConfig { rate, delay, queue, loss, jitter: Duration::ZERO }, reverse_delay: delay }
+    let capacity = Rate::from_mbps(mbps).into();
+    let (queue, loss) = (queue.into(), loss.into());
+    Dumbbell { forward: PathConfig { capacity, queue, loss, ..PathConfig::delay_only(delay) }, reverse_delay: delay }
 }
 
 fn flow(profile: &Profile, start: u64, seed: u64) -> Flow {
