@@ -3,9 +3,9 @@
 //! `cargo run -p pcc-lab --example own_utility`
 
 use pcc::utility::UtilityConfig;
-use pcc::{Measurement, Profile, Rate, Time, Utility, profiles};
+use pcc::{Measurement, Profile, Rate, Utility, profiles};
 use pcc_lab::link::PathConfig;
-use pcc_lab::sim::{self, Dumbbell, Flow};
+use pcc_lab::sim::{Flow, Simulation};
 use std::time::Duration;
 
 /// As Vivace's, but the loss that the link has anyway costs nothing.
@@ -38,16 +38,17 @@ fn main() {
 /// Runs flows over one link, and prints what each achieved.
 fn run(profiles: &[&Profile]) {
     let delay = Duration::from_millis(15);
-    let rate = Some(Rate::from_mbps(50.0));
-    let forward = PathConfig { rate, delay, queue: 187_500, loss: 0.08, jitter: Duration::ZERO };
-    let flow = |profile: &&Profile| Flow { control: Box::new(profile.build(1)), start: Time::ZERO };
-    let flows = profiles.iter().map(flow).collect();
-    let link = Dumbbell { forward, reverse_delay: delay };
-    let results = sim::run(&link, flows, Duration::from_secs(SECONDS), 1);
-    for (profile, result) in profiles.iter().zip(results) {
-        let goodput = result.rate(0, SECONDS as usize).to_string();
-        let lost = 100.0 * result.lost as f64 / result.sent as f64;
-        let rtt = result.rtts_us.iter().map(|us| f64::from(*us)).sum::<f64>() / result.rtts_us.len() as f64 / 1e3;
-        println!("{:12} {goodput:>12} {lost:>6.1} % {rtt:>6.1} ms", profile.name);
+    let link = PathConfig {
+        capacity: Rate::from_mbps(50.0).into(),
+        queue: 187_500.into(),
+        loss: 0.08.into(),
+        ..PathConfig::delay_only(delay)
+    };
+    let flows = profiles.iter().map(|profile| Flow::bulk(Box::new(profile.build(1)), delay)).collect();
+    let outcome = Simulation::dumbbell(link, flows, Duration::from_secs(SECONDS), 1).run();
+    for (profile, flow) in profiles.iter().zip(outcome.flows) {
+        let goodput = flow.goodput_between(Duration::ZERO, Duration::from_secs(SECONDS)).to_string();
+        let rtt = flow.rtt.mean().as_secs_f64() * 1e3;
+        println!("{:12} {goodput:>12} {:>6.1} % {rtt:>6.1} ms", profile.name, 100.0 * flow.loss());
     }
 }

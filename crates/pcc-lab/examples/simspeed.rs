@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 fn main() {
     for (n, secs) in [(1usize, 100u64), (1, 1000), (10, 100), (100, 100), (1000, 100)] {
         let delay = Duration::from_millis(15);
-        let path = PathConfig { rate: Some(Rate::from_mbps(100.0)), queue: 375_000, ..PathConfig::delay_only(delay) };
+        let path = PathConfig { capacity: Rate::from_mbps(100.0).into(), queue: 375_000.into(), ..PathConfig::delay_only(delay) };
         let flows = (0..n).map(|i| Flow::bulk(Box::new(profiles::vivace_loss().build(i as u64)), delay)).collect();
         let begin = Instant::now();
         let outcome = Simulation::dumbbell(path, flows, Duration::from_secs(secs), 1).run();
