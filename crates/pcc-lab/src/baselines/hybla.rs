@@ -3,7 +3,6 @@
 //! As in Linux: the ratio comes from the least smoothed round-trip time, growth in slow start is bounded, and the
 //! bandwidth estimate that the paper sets the first slow start threshold with is left out.
 
-use super::rtt::Rtt;
 use super::window::{Ack, Rule, Window};
 
 /// The round-trip time, in seconds, of the connection whose rate Hybla aims at (the paper's RTT0).
@@ -47,7 +46,7 @@ impl Rule for Hybla {
         window.size += self.ratio() * self.ratio() * ack.packets / window.size;
     }
 
-    fn after_loss(&mut self, size: f64, _rtt: Option<&Rtt>) -> f64 {
+    fn after_loss(&mut self, size: f64) -> f64 {
         size / 2.0
     }
 }

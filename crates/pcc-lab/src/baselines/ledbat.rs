@@ -4,7 +4,6 @@
 //! minimum, which counts queues on the way back too. Slow start, which the RFC leaves open, ends at 0.9 of the target,
 //! as in libutp.
 
-use super::rtt::Rtt;
 use super::window::{Ack, Rule, Window};
 use pcc::Time;
 use std::time::Duration;
@@ -13,9 +12,9 @@ use std::time::Duration;
 const TARGET: f64 = 0.1;
 /// Packets that a round trip without queueing delay adds (section 2.5: at most 1).
 const GAIN: f64 = 1.0;
-/// Samples whose least is the current delay (section 3.4.2: at least 4).
+/// Samples whose least is the current delay (`FILTER`).
 const CURRENT_FILTER: usize = 4;
-/// Minutes whose least is the base delay (section 3.4.2: 10).
+/// Minutes whose least is the base delay (section 2.5: `BASE_HISTORY`).
 const BASE_HISTORY: usize = 10;
 /// The fraction of the target at which slow start ends.
 const SLOW_START_END: f64 = 0.9;
@@ -52,7 +51,7 @@ fn least(delays: &[f64]) -> f64 {
 }
 
 impl Rule for Ledbat {
-    /// Section 2.4.2, `update_base_delay` and `update_current_delay`.
+    /// `update_base_delay` and `update_current_delay` of section 2.4.2.
     fn on_ack(&mut self, _window: &mut Window, ack: &Ack) {
         let begin = *self.minute_begin.get_or_insert(ack.now);
         if ack.now.since(begin) >= Duration::from_secs(60) {
@@ -79,7 +78,7 @@ impl Rule for Ledbat {
         window.size += GAIN * off_target * ack.packets / window.size;
     }
 
-    fn after_loss(&mut self, size: f64, _rtt: Option<&Rtt>) -> f64 {
+    fn after_loss(&mut self, size: f64) -> f64 {
         size / 2.0
     }
 }

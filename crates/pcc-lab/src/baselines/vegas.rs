@@ -3,7 +3,6 @@
 //! As in Linux: a round's least round-trip time is compared (paper: its mean), the window doubles every round trip of
 //! slow start (paper: every other), and losses are found and answered as in NewReno.
 
-use super::rtt::Rtt;
 use super::window::{Ack, Rule, Window};
 
 /// Packets in the queue below which the window grows and above which it shrinks (the paper's alpha and beta).
@@ -96,7 +95,7 @@ impl Rule for Vegas {
         }
     }
 
-    fn after_loss(&mut self, size: f64, _rtt: Option<&Rtt>) -> f64 {
+    fn after_loss(&mut self, size: f64) -> f64 {
         self.finding = Finding::None;
         size / 2.0
     }
