@@ -30,7 +30,7 @@ impl Hybla {
 }
 
 impl Rule for Hybla {
-    fn on_ack(&mut self, _window: &mut Window, ack: &Ack) {
+    fn on_ack(&mut self, _window: &Window, ack: &Ack) {
         self.min_rtt = self.min_rtt.min(ack.rtt.smoothed);
     }
 
@@ -60,7 +60,7 @@ mod tests {
         let threshold = if slow_start { f64::INFINITY } else { 0.0 };
         let (mut hybla, mut window) = (Hybla::new(), Window { size, threshold });
         let ack = ack(packets, rtt, true);
-        hybla.on_ack(&mut window, &ack);
+        hybla.on_ack(&window, &ack);
         if slow_start {
             hybla.slow_start(&mut window, &ack)
         } else {

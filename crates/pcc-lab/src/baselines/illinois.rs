@@ -91,7 +91,7 @@ fn beta(delay: f64, longest: f64) -> f64 {
 }
 
 impl Rule for Illinois {
-    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+    fn on_ack(&mut self, window: &Window, ack: &Ack) {
         if ack.round {
             self.end_round(window.size);
         }
@@ -122,7 +122,7 @@ mod tests {
 
     /// A round at a window of `size` with one sample of `rtt`, on a path of 100 to 200 ms.
     fn round(illinois: &mut Illinois, size: f64, rtt: f64) -> (f64, f64) {
-        illinois.on_ack(&mut Window { size, threshold: 0.0 }, &ack(size, rtt, false));
+        illinois.on_ack(&Window { size, threshold: 0.0 }, &ack(size, rtt, false));
         illinois.end_round(size);
         (illinois.alpha, illinois.beta)
     }

@@ -52,7 +52,7 @@ fn least(delays: &[f64]) -> f64 {
 
 impl Rule for Ledbat {
     /// `update_base_delay` and `update_current_delay` of section 2.4.2.
-    fn on_ack(&mut self, _window: &mut Window, ack: &Ack) {
+    fn on_ack(&mut self, _window: &Window, ack: &Ack) {
         let begin = *self.minute_begin.get_or_insert(ack.now);
         if ack.now.since(begin) >= Duration::from_secs(60) {
             self.base.rotate_right(1);
@@ -92,7 +92,7 @@ mod tests {
     fn at(rtt: f64) -> Ledbat {
         let mut ledbat = Ledbat::new();
         for rtt in [0.05, rtt, rtt, rtt, rtt] {
-            ledbat.on_ack(&mut Window { size: 10.0, threshold: 0.0 }, &ack(1.0, rtt, false));
+            ledbat.on_ack(&Window { size: 10.0, threshold: 0.0 }, &ack(1.0, rtt, false));
         }
         ledbat
     }
@@ -118,12 +118,12 @@ mod tests {
     #[test]
     fn a_single_late_packet_is_filtered_and_an_old_minimum_forgotten() {
         let mut ledbat = at(0.05);
-        let mut window = Window { size: 10.0, threshold: 0.0 };
-        ledbat.on_ack(&mut window, &ack(1.0, 5.0, false));
+        let window = Window { size: 10.0, threshold: 0.0 };
+        ledbat.on_ack(&window, &ack(1.0, 5.0, false));
         assert_eq!(ledbat.queueing_delay(), 0.0);
         for minute in 1..=10 {
             assert_eq!(least(&ledbat.base), 0.05, "minute {minute}");
-            ledbat.on_ack(&mut window, &ack_at(f64::from(minute) * 60.0, 1.0, 0.08));
+            ledbat.on_ack(&window, &ack_at(f64::from(minute) * 60.0, 1.0, 0.08));
         }
         assert_eq!(least(&ledbat.base), 0.08);
     }

@@ -57,7 +57,7 @@ fn shrink(window: &mut Window, size: f64) {
 }
 
 impl Rule for Vegas {
-    fn on_ack(&mut self, _window: &mut Window, ack: &Ack) {
+    fn on_ack(&mut self, _window: &Window, ack: &Ack) {
         if ack.round {
             self.finding = if self.samples < SAMPLES {
                 Finding::TooFewSamples
@@ -112,10 +112,10 @@ mod tests {
         let mut base = ack(1.0, rtt, false);
         base.rtt.min = 0.1;
         for _ in 0..samples {
-            vegas.on_ack(&mut window, &base);
+            vegas.on_ack(&window, &base);
         }
         let next = Ack { round: true, ..base };
-        vegas.on_ack(&mut window, &next);
+        vegas.on_ack(&window, &next);
         if window.in_slow_start() {
             vegas.slow_start(&mut window, &next)
         } else {

@@ -32,7 +32,7 @@ impl Westwood {
 }
 
 impl Rule for Westwood {
-    fn on_ack(&mut self, _window: &mut Window, ack: &Ack) {
+    fn on_ack(&mut self, _window: &Window, ack: &Ack) {
         self.min_rtt = ack.rtt.min;
         let Some(begin) = self.begin else {
             self.begin = Some(ack.now);
@@ -63,11 +63,11 @@ mod tests {
 
     #[test]
     fn the_window_after_a_loss_is_what_the_path_delivers() {
-        let (mut westwood, mut window) = (Westwood::default(), Window { size: 200.0, threshold: 0.0 });
+        let (mut westwood, window) = (Westwood::default(), Window { size: 200.0, threshold: 0.0 });
         assert_eq!(westwood.after_loss(200.0), 100.0);
         // 100 packets every 101 ms, of which 100 ms are the path's delay.
         for n in 0..200 {
-            westwood.on_ack(&mut window, &ack_at(f64::from(n) * 0.101, 100.0, 0.1));
+            westwood.on_ack(&window, &ack_at(f64::from(n) * 0.101, 100.0, 0.1));
         }
         let after = westwood.after_loss(200.0);
         assert!((after - 100.0 / 1.01).abs() < 1e-6, "{after}");

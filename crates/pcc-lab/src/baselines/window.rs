@@ -56,7 +56,7 @@ pub(super) struct Ack {
 /// How the window of one controller changes.
 pub(super) trait Rule: Debug + Send + Sync {
     /// Any acknowledgement, also one that mustn't change the window (in recovery, or when the application limits).
-    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+    fn on_ack(&mut self, window: &Window, ack: &Ack) {
         let _ = (window, ack);
     }
 
@@ -245,7 +245,7 @@ impl<R: Rule> CongestionControl for Windowed<R> {
             Ack { now, packets: self.packets(batch.acked), rtt, round }
         });
         if let Some(ack) = &ack {
-            self.rule.on_ack(&mut self.window, ack);
+            self.rule.on_ack(&self.window, ack);
         }
         if batch.congested {
             self.reduce();
