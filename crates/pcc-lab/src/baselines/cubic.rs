@@ -154,6 +154,17 @@ mod tests {
     }
 
     #[test]
+    fn every_loss_begins_an_epoch() {
+        let mut window = Window { size: 1000.0, threshold: 0.0 };
+        let mut cubic = Cubic::new();
+        cubic.avoid(&mut window, &ack_at(0.0, 1.0, 0.1));
+        window.size = cubic.after_loss(1000.0);
+        cubic.avoid(&mut window, &ack_at(50.0, 1.0, 0.1));
+        let epoch = cubic.epoch.expect("in congestion avoidance");
+        assert_eq!((epoch.elapsed, epoch.origin), (0.0, 1000.0));
+    }
+
+    #[test]
     fn growth_is_bounded() {
         let mut cubic = Cubic::new();
         cubic.after_loss(10.0);

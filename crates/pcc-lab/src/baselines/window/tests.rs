@@ -157,6 +157,31 @@ fn idle_time_decays_the_window_to_the_initial_one() {
 }
 
 #[test]
+fn slow_start_leads_back_to_three_quarters_of_an_idle_window() {
+    let mut driver = Driver::new();
+    (driver.control.window.size, driver.control.window.threshold) = (80.0, 50.0);
+    driver.round_trip();
+    let size = driver.control.window.size;
+    driver.wait(60_000);
+    driver.send(1);
+    assert_eq!((driver.cap(), driver.control.window.threshold), (10 * MTU, 0.75 * size));
+}
+
+#[test]
+fn a_sender_that_waited_for_losses_was_not_idle() {
+    let mut driver = Driver::new();
+    for _ in 0..3 {
+        driver.round_trip();
+    }
+    let first = driver.send(80);
+    driver.wait(5000);
+    driver.lose(first..first + 80, 5000);
+    assert_eq!(driver.cap(), 40 * MTU);
+    driver.send(1);
+    assert_eq!(driver.cap(), 40 * MTU);
+}
+
+#[test]
 fn losses_over_three_timeouts_leave_two_packets() {
     let mut driver = Driver::new();
     driver.round_trip();
