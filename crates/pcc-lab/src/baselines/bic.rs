@@ -4,7 +4,6 @@
 //! (paper: 32), a step of the search covers a quarter of the distance (paper: half), and the last packets before the
 //! old maximum, and the first beyond, are searched in steps of 0.2.
 
-use super::rtt::Rtt;
 use super::window::{Ack, Rule, Window};
 
 /// Smaller windows behave as NewReno (paper: `low_window`).
@@ -49,7 +48,7 @@ impl Rule for Bic {
         window.size += ack.packets * self.increment(window.size) / window.size;
     }
 
-    fn after_loss(&mut self, size: f64, _rtt: Option<&Rtt>) -> f64 {
+    fn after_loss(&mut self, size: f64) -> f64 {
         self.maximum = if size < self.maximum { size * (1.0 + BETA) / 2.0 } else { size };
         if size <= LOW_WINDOW { size / 2.0 } else { size * BETA }
     }
@@ -77,11 +76,11 @@ mod tests {
     #[test]
     fn losses_move_the_maximum() {
         let mut bic = Bic::default();
-        assert_eq!(bic.after_loss(100.0, None), 80.0);
+        assert_eq!(bic.after_loss(100.0), 80.0);
         assert_eq!(bic.maximum, 100.0);
-        bic.after_loss(90.0, None);
+        bic.after_loss(90.0);
         assert_eq!(bic.maximum, 81.0, "fast convergence");
-        assert_eq!(bic.after_loss(14.0, None), 7.0);
+        assert_eq!(bic.after_loss(14.0), 7.0);
         bic.reset();
         assert_eq!(bic.maximum, 0.0);
     }

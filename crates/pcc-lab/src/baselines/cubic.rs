@@ -4,7 +4,6 @@
 //! window before the loss on (section 4.3).
 
 use super::hystart::HyStart;
-use super::rtt::Rtt;
 use super::window::{Ack, Rule, Window};
 use pcc::Time;
 
@@ -89,7 +88,7 @@ impl Rule for Cubic {
     }
 
     /// With fast convergence (RFC 9438, section 4.7).
-    fn after_loss(&mut self, size: f64, _rtt: Option<&Rtt>) -> f64 {
+    fn after_loss(&mut self, size: f64) -> f64 {
         self.epoch = None;
         self.w_max = if size < self.w_max { size * (1.0 + BETA) / 2.0 } else { size };
         size * BETA
@@ -119,7 +118,7 @@ mod tests {
     #[test]
     fn the_window_follows_the_cubic_function() {
         let mut cubic = Cubic::new();
-        let mut window = Window { size: cubic.after_loss(1000.0, None), threshold: 700.0 };
+        let mut window = Window { size: cubic.after_loss(1000.0), threshold: 700.0 };
         for n in 0..=50 {
             let target = Epoch::new(Time::ZERO, 700.0, 1000.0).w_cubic(f64::from(n) * 0.1 + 0.1);
             let all = window.size;
@@ -133,7 +132,7 @@ mod tests {
     #[test]
     fn a_short_path_gets_what_reno_gets() {
         let mut cubic = Cubic::new();
-        let mut window = Window { size: cubic.after_loss(10.0, None), threshold: 7.0 };
+        let mut window = Window { size: cubic.after_loss(10.0), threshold: 7.0 };
         for n in 0..6 {
             let before = window.size;
             cubic.avoid(&mut window, &ack_at(f64::from(n) * 0.01, before, 0.01));
@@ -144,20 +143,31 @@ mod tests {
     #[test]
     fn convergence_and_reset() {
         let mut cubic = Cubic::new();
-        assert_eq!(cubic.after_loss(100.0, None), 70.0);
+        assert_eq!(cubic.after_loss(100.0), 70.0);
         assert_eq!(cubic.w_max, 100.0);
-        cubic.after_loss(80.0, None);
+        cubic.after_loss(80.0);
         assert_eq!(cubic.w_max, 68.0, "80 * 1.7 / 2: gives way to others");
-        cubic.after_loss(90.0, None);
+        cubic.after_loss(90.0);
         assert_eq!(cubic.w_max, 90.0);
         cubic.reset();
         assert_eq!(cubic.w_max, 0.0);
     }
 
     #[test]
+    fn every_loss_begins_an_epoch() {
+        let mut window = Window { size: 1000.0, threshold: 0.0 };
+        let mut cubic = Cubic::new();
+        cubic.avoid(&mut window, &ack_at(0.0, 1.0, 0.1));
+        window.size = cubic.after_loss(1000.0);
+        cubic.avoid(&mut window, &ack_at(50.0, 1.0, 0.1));
+        let epoch = cubic.epoch.expect("in congestion avoidance");
+        assert_eq!((epoch.elapsed, epoch.origin), (0.0, 1000.0));
+    }
+
+    #[test]
     fn growth_is_bounded() {
         let mut cubic = Cubic::new();
-        cubic.after_loss(10.0, None);
+        cubic.after_loss(10.0);
         let mut window = Window { size: 10.0, threshold: 7.0 };
         for _ in 0..2000 {
             cubic.avoid(&mut window, &ack(0.01, 600.0, false));

@@ -3,7 +3,6 @@
 //! As in Linux: the ratio comes from the least smoothed round-trip time, growth in slow start is bounded, and the
 //! bandwidth estimate that the paper sets the first slow start threshold with is left out.
 
-use super::rtt::Rtt;
 use super::window::{Ack, Rule, Window};
 
 /// The round-trip time, in seconds, of the connection whose rate Hybla aims at (the paper's RTT0).
@@ -31,7 +30,7 @@ impl Hybla {
 }
 
 impl Rule for Hybla {
-    fn on_ack(&mut self, _window: &mut Window, ack: &Ack) {
+    fn on_ack(&mut self, _window: &Window, ack: &Ack) {
         self.min_rtt = self.min_rtt.min(ack.rtt.smoothed);
     }
 
@@ -47,7 +46,7 @@ impl Rule for Hybla {
         window.size += self.ratio() * self.ratio() * ack.packets / window.size;
     }
 
-    fn after_loss(&mut self, size: f64, _rtt: Option<&Rtt>) -> f64 {
+    fn after_loss(&mut self, size: f64) -> f64 {
         size / 2.0
     }
 }
@@ -61,7 +60,7 @@ mod tests {
         let threshold = if slow_start { f64::INFINITY } else { 0.0 };
         let (mut hybla, mut window) = (Hybla::new(), Window { size, threshold });
         let ack = ack(packets, rtt, true);
-        hybla.on_ack(&mut window, &ack);
+        hybla.on_ack(&window, &ack);
         if slow_start {
             hybla.slow_start(&mut window, &ack)
         } else {

@@ -1,10 +1,9 @@
 //! Illinois (Liu, Basar and Srikant, "TCP-Illinois: a loss- and delay-based congestion control algorithm for high-speed
 //! networks", Performance Evaluation 65, 2008).
 
-use super::rtt::Rtt;
 use super::window::{Ack, Rule, Window};
 
-/// The packets that a round trip adds: most, least, and without knowledge of the delay (section 3.2).
+/// The packets that a round trip adds: most, least, and without knowledge of the delay.
 const ALPHA_MAX: f64 = 10.0;
 const ALPHA_MIN: f64 = 0.3;
 const ALPHA_BASE: f64 = 1.0;
@@ -16,7 +15,7 @@ const WINDOW_THRESHOLD: f64 = 15.0;
 /// Rounds of short delay before growth is fastest again.
 const THETA: u32 = 5;
 /// Delays, as fractions of the largest, up to which growth is fastest and the reduction smallest, and from which on
-/// the reduction is largest (the paper's eta 1, 2 and 3).
+/// the reduction is largest (the paper's eta 1 to 3).
 const ETA: [f64; 3] = [0.01, 0.1, 0.8];
 
 /// Additive increase and multiplicative decrease whose factors follow the queueing delay.
@@ -62,7 +61,7 @@ impl Illinois {
         (self.sum, self.samples) = (0.0, 0);
     }
 
-    /// Equation 10 of the paper, with its rule to leave the slow side only after `THETA` rounds.
+    /// The paper's f1, with its rule to leave the slow side only after `THETA` rounds.
     fn alpha(&mut self, delay: f64, longest: f64) -> f64 {
         let short = ETA[0] * longest;
         if delay > short {
@@ -79,7 +78,7 @@ impl Illinois {
     }
 }
 
-/// Equation 11.
+/// The paper's f2.
 fn beta(delay: f64, longest: f64) -> f64 {
     let [from, to] = [ETA[1] * longest, ETA[2] * longest];
     if delay <= from {
@@ -92,7 +91,7 @@ fn beta(delay: f64, longest: f64) -> f64 {
 }
 
 impl Rule for Illinois {
-    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+    fn on_ack(&mut self, window: &Window, ack: &Ack) {
         if ack.round {
             self.end_round(window.size);
         }
@@ -106,7 +105,7 @@ impl Rule for Illinois {
         window.size += self.alpha * ack.packets / window.size;
     }
 
-    fn after_loss(&mut self, size: f64, _rtt: Option<&Rtt>) -> f64 {
+    fn after_loss(&mut self, size: f64) -> f64 {
         size * (1.0 - self.beta)
     }
 
@@ -123,7 +122,7 @@ mod tests {
 
     /// A round at a window of `size` with one sample of `rtt`, on a path of 100 to 200 ms.
     fn round(illinois: &mut Illinois, size: f64, rtt: f64) -> (f64, f64) {
-        illinois.on_ack(&mut Window { size, threshold: 0.0 }, &ack(size, rtt, false));
+        illinois.on_ack(&Window { size, threshold: 0.0 }, &ack(size, rtt, false));
         illinois.end_round(size);
         (illinois.alpha, illinois.beta)
     }
@@ -156,8 +155,8 @@ mod tests {
             assert_eq!(round(&mut illinois, 100.0, 0.1).0, slow);
         }
         assert_eq!(round(&mut illinois, 100.0, 0.1).0, ALPHA_MAX);
-        assert_eq!(illinois.after_loss(80.0, None), 70.0);
+        assert_eq!(illinois.after_loss(80.0), 70.0);
         illinois.reset();
-        assert_eq!(illinois.after_loss(80.0, None), 40.0);
+        assert_eq!(illinois.after_loss(80.0), 40.0);
     }
 }

@@ -4,7 +4,6 @@
 //! minimum, which counts queues on the way back too. Slow start, which the RFC leaves open, ends at 0.9 of the target,
 //! as in libutp.
 
-use super::rtt::Rtt;
 use super::window::{Ack, Rule, Window};
 use pcc::Time;
 use std::time::Duration;
@@ -13,9 +12,9 @@ use std::time::Duration;
 const TARGET: f64 = 0.1;
 /// Packets that a round trip without queueing delay adds (section 2.5: at most 1).
 const GAIN: f64 = 1.0;
-/// Samples whose least is the current delay (section 3.4.2: at least 4).
+/// Samples whose least is the current delay (`FILTER`).
 const CURRENT_FILTER: usize = 4;
-/// Minutes whose least is the base delay (section 3.4.2: 10).
+/// Minutes whose least is the base delay (section 2.5: `BASE_HISTORY`).
 const BASE_HISTORY: usize = 10;
 /// The fraction of the target at which slow start ends.
 const SLOW_START_END: f64 = 0.9;
@@ -52,8 +51,8 @@ fn least(delays: &[f64]) -> f64 {
 }
 
 impl Rule for Ledbat {
-    /// Section 2.4.2, `update_base_delay` and `update_current_delay`.
-    fn on_ack(&mut self, _window: &mut Window, ack: &Ack) {
+    /// `update_base_delay` and `update_current_delay` of section 2.4.2.
+    fn on_ack(&mut self, _window: &Window, ack: &Ack) {
         let begin = *self.minute_begin.get_or_insert(ack.now);
         if ack.now.since(begin) >= Duration::from_secs(60) {
             self.base.rotate_right(1);
@@ -79,7 +78,7 @@ impl Rule for Ledbat {
         window.size += GAIN * off_target * ack.packets / window.size;
     }
 
-    fn after_loss(&mut self, size: f64, _rtt: Option<&Rtt>) -> f64 {
+    fn after_loss(&mut self, size: f64) -> f64 {
         size / 2.0
     }
 }
@@ -93,7 +92,7 @@ mod tests {
     fn at(rtt: f64) -> Ledbat {
         let mut ledbat = Ledbat::new();
         for rtt in [0.05, rtt, rtt, rtt, rtt] {
-            ledbat.on_ack(&mut Window { size: 10.0, threshold: 0.0 }, &ack(1.0, rtt, false));
+            ledbat.on_ack(&Window { size: 10.0, threshold: 0.0 }, &ack(1.0, rtt, false));
         }
         ledbat
     }
@@ -119,12 +118,12 @@ mod tests {
     #[test]
     fn a_single_late_packet_is_filtered_and_an_old_minimum_forgotten() {
         let mut ledbat = at(0.05);
-        let mut window = Window { size: 10.0, threshold: 0.0 };
-        ledbat.on_ack(&mut window, &ack(1.0, 5.0, false));
+        let window = Window { size: 10.0, threshold: 0.0 };
+        ledbat.on_ack(&window, &ack(1.0, 5.0, false));
         assert_eq!(ledbat.queueing_delay(), 0.0);
         for minute in 1..=10 {
             assert_eq!(least(&ledbat.base), 0.05, "minute {minute}");
-            ledbat.on_ack(&mut window, &ack_at(f64::from(minute) * 60.0, 1.0, 0.08));
+            ledbat.on_ack(&window, &ack_at(f64::from(minute) * 60.0, 1.0, 0.08));
         }
         assert_eq!(least(&ledbat.base), 0.08);
     }

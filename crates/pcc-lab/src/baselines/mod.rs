@@ -7,13 +7,13 @@
 //! | `hybla` | Caini and Firrincieli 2004, as in Linux |
 //! | `illinois` | Liu, Basar and Srikant 2008 |
 //! | `ledbat` | RFC 6817, by round-trip times |
-//! | `newreno` | RFC 5681 and 6582, with byte counting |
+//! | `newreno` | RFC 5681 and 6582, not paced |
 //! | `newreno-paced` | the same, evenly paced over a round trip: the papers' "paced TCP" |
 //! | `vegas` | Brakmo and Peterson 1995, as in Linux |
 //! | `westwood` | Westwood+: Mascolo et al. 2001, Grieco and Mascolo 2004, as in Linux |
 //!
-//! All but `newreno-paced` are paced as Linux paces. Where Linux differs from a source so that it matters for
-//! throughput, the file of the controller says which of them it follows.
+//! All but NewReno are paced as Linux paces them. Where Linux differs from a source so that it matters for throughput,
+//! the file of the controller says which of the two it follows.
 
 mod bic;
 mod cubic;
@@ -22,6 +22,7 @@ mod hystart;
 mod illinois;
 mod ledbat;
 mod newreno;
+mod pacing;
 mod persistent;
 mod rtt;
 mod vegas;
@@ -34,10 +35,11 @@ use hybla::Hybla;
 use illinois::Illinois;
 use ledbat::Ledbat;
 use newreno::NewReno;
+use pacing::Pacing;
 use pcc::CongestionControl;
 use vegas::Vegas;
 use westwood::Westwood;
-use window::{Pacing, Rule, Windowed};
+use window::{Rule, Windowed};
 
 /// All names that [`build`] knows, sorted.
 pub const NAMES: &[&str] =
@@ -53,7 +55,7 @@ pub fn build(name: &str, seed: u64) -> Option<Box<dyn CongestionControl>> {
         "hybla" => windowed(Hybla::new(), Pacing::Linux),
         "illinois" => windowed(Illinois::new(), Pacing::Linux),
         "ledbat" => windowed(Ledbat::new(), Pacing::Linux),
-        "newreno" => windowed(NewReno, Pacing::Linux),
+        "newreno" => windowed(NewReno, Pacing::AckClocked),
         "newreno-paced" => windowed(NewReno, Pacing::Even),
         "vegas" => windowed(Vegas::new(), Pacing::Linux),
         "westwood" => windowed(Westwood::default(), Pacing::Linux),

@@ -27,12 +27,16 @@ impl Rtt {
         Rtt { latest, smoothed: latest, variation: latest / 2.0, min: latest, since: now }
     }
 
-    /// RFC 9002, section 5.3.
-    pub fn update(&mut self, sample: Duration) {
-        self.latest = believed(sample);
-        self.min = self.min.min(self.latest);
-        self.variation += ((self.smoothed - self.latest).abs() - self.variation) / 4.0;
-        self.smoothed += (self.latest - self.smoothed) / 8.0;
+    /// After another sample (RFC 9002, section 5.3).
+    pub fn updated(self, sample: Duration) -> Rtt {
+        let latest = believed(sample);
+        Rtt {
+            latest,
+            smoothed: self.smoothed + (latest - self.smoothed) / 8.0,
+            variation: self.variation + ((self.smoothed - latest).abs() - self.variation) / 4.0,
+            min: self.min.min(latest),
+            since: self.since,
+        }
     }
 
     /// The probe timeout in seconds (RFC 9002, section 6.2.1).
@@ -51,13 +55,12 @@ mod tests {
 
     #[test]
     fn follows_rfc_9002() {
-        let mut rtt = Rtt::new(Time::ZERO, Duration::from_millis(100));
+        let rtt = Rtt::new(Time::ZERO, Duration::from_millis(100));
         assert!((rtt.probe_timeout() - 0.325).abs() < 1e-12, "100 + 4 * 50 + 25 ms");
-        rtt.update(Duration::from_millis(180));
+        let rtt = rtt.updated(Duration::from_millis(180));
         assert!((rtt.smoothed - 0.110).abs() < 1e-12);
         assert!((rtt.variation - 0.0575).abs() < 1e-12, "3/4 * 50 + 1/4 * 80 ms");
         assert_eq!((rtt.latest, rtt.min), (0.18, 0.1));
-        rtt.update(Duration::MAX);
-        assert_eq!(rtt.latest, 600.0);
+        assert_eq!(rtt.updated(Duration::MAX).latest, 600.0);
     }
 }

@@ -3,7 +3,6 @@
 //! As in Linux: a round's least round-trip time is compared (paper: its mean), the window doubles every round trip of
 //! slow start (paper: every other), and losses are found and answered as in NewReno.
 
-use super::rtt::Rtt;
 use super::window::{Ack, Rule, Window};
 
 /// Packets in the queue below which the window grows and above which it shrinks (the paper's alpha and beta).
@@ -58,7 +57,7 @@ fn shrink(window: &mut Window, size: f64) {
 }
 
 impl Rule for Vegas {
-    fn on_ack(&mut self, _window: &mut Window, ack: &Ack) {
+    fn on_ack(&mut self, _window: &Window, ack: &Ack) {
         if ack.round {
             self.finding = if self.samples < SAMPLES {
                 Finding::TooFewSamples
@@ -96,7 +95,7 @@ impl Rule for Vegas {
         }
     }
 
-    fn after_loss(&mut self, size: f64, _rtt: Option<&Rtt>) -> f64 {
+    fn after_loss(&mut self, size: f64) -> f64 {
         self.finding = Finding::None;
         size / 2.0
     }
@@ -113,10 +112,10 @@ mod tests {
         let mut base = ack(1.0, rtt, false);
         base.rtt.min = 0.1;
         for _ in 0..samples {
-            vegas.on_ack(&mut window, &base);
+            vegas.on_ack(&window, &base);
         }
         let next = Ack { round: true, ..base };
-        vegas.on_ack(&mut window, &next);
+        vegas.on_ack(&window, &next);
         if window.in_slow_start() {
             vegas.slow_start(&mut window, &next)
         } else {

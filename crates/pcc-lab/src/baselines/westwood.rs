@@ -3,7 +3,6 @@
 //! The bandwidth is filtered twice, as in Linux (paper: once).
 
 use super::newreno::additive_increase;
-use super::rtt::Rtt;
 use super::window::{Ack, Rule, Window};
 use pcc::Time;
 
@@ -20,6 +19,8 @@ pub(super) struct Westwood {
     acked: f64,
     /// The rate after one filter and after both, in packets a second.
     filtered: Option<[f64; 2]>,
+    /// In seconds.
+    min_rtt: f64,
 }
 
 impl Westwood {
@@ -31,7 +32,8 @@ impl Westwood {
 }
 
 impl Rule for Westwood {
-    fn on_ack(&mut self, _window: &mut Window, ack: &Ack) {
+    fn on_ack(&mut self, _window: &Window, ack: &Ack) {
+        self.min_rtt = ack.rtt.min;
         let Some(begin) = self.begin else {
             self.begin = Some(ack.now);
             return;
@@ -49,11 +51,8 @@ impl Rule for Westwood {
     }
 
     /// The eligible rate times the least round-trip time; half the window while nothing was measured.
-    fn after_loss(&mut self, size: f64, rtt: Option<&Rtt>) -> f64 {
-        match (self.filtered, rtt) {
-            (Some([_, rate]), Some(rtt)) => (rate * rtt.min).min(size),
-            _ => size / 2.0,
-        }
+    fn after_loss(&mut self, size: f64) -> f64 {
+        self.filtered.map_or(size / 2.0, |[_, rate]| (rate * self.min_rtt).min(size))
     }
 }
 
@@ -64,18 +63,15 @@ mod tests {
 
     #[test]
     fn the_window_after_a_loss_is_what_the_path_delivers() {
-        let (mut westwood, mut window) = (Westwood::default(), Window { size: 200.0, threshold: 0.0 });
-        let mut rtt = None;
-        assert_eq!(westwood.after_loss(200.0, None), 100.0);
+        let (mut westwood, window) = (Westwood::default(), Window { size: 200.0, threshold: 0.0 });
+        assert_eq!(westwood.after_loss(200.0), 100.0);
         // 100 packets every 101 ms, of which 100 ms are the path's delay.
         for n in 0..200 {
-            let ack = ack_at(f64::from(n) * 0.101, 100.0, 0.1);
-            westwood.on_ack(&mut window, &ack);
-            rtt = Some(ack.rtt);
+            westwood.on_ack(&window, &ack_at(f64::from(n) * 0.101, 100.0, 0.1));
         }
-        let after = westwood.after_loss(200.0, rtt.as_ref());
+        let after = westwood.after_loss(200.0);
         assert!((after - 100.0 / 1.01).abs() < 1e-6, "{after}");
-        assert_eq!(westwood.after_loss(50.0, rtt.as_ref()), 50.0, "never more than before");
+        assert_eq!(westwood.after_loss(50.0), 50.0, "never more than before");
     }
 
     #[test]

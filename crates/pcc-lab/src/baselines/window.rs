@@ -4,6 +4,12 @@
 //! of two packets for each acknowledgement, as in Linux and RFC 9002). A lost packet whose acknowledgement comes late
 //! stays lost: reductions are not undone.
 
+#[cfg(test)]
+pub(super) mod testing;
+#[cfg(test)]
+mod tests;
+
+use super::pacing::Pacing;
 use super::persistent::LossRun;
 use super::rtt::Rtt;
 use pcc::{AckedPacket, CongestionControl, LostPacket, PacketTable, Rate, SentPacket, Time};
@@ -50,7 +56,7 @@ pub(super) struct Ack {
 /// How the window of one controller changes.
 pub(super) trait Rule: Debug + Send + Sync {
     /// Any acknowledgement, also one that mustn't change the window (in recovery, or when the application limits).
-    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+    fn on_ack(&mut self, window: &Window, ack: &Ack) {
         let _ = (window, ack);
     }
 
@@ -63,31 +69,10 @@ pub(super) trait Rule: Debug + Send + Sync {
     fn avoid(&mut self, window: &mut Window, ack: &Ack);
 
     /// The window, in packets, after a loss at a window of `size`.
-    fn after_loss(&mut self, size: f64, rtt: Option<&Rtt>) -> f64;
+    fn after_loss(&mut self, size: f64) -> f64;
 
     /// Persistent congestion: what was learnt of the path may no longer hold.
     fn reset(&mut self) {}
-}
-
-/// How packets are spaced once there is a round-trip time; the first packets go out at once, as in Linux.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pacing {
-    /// When the window allows, that is when acknowledgements come.
-    AckClocked,
-    /// Twice the window in a round trip in slow start and 1.2 times from half the threshold on (Linux).
-    Linux,
-    /// One window in a round trip ("paced TCP").
-    Even,
-}
-
-impl Pacing {
-    fn gain(self, window: &Window) -> Option<f64> {
-        match self {
-            Pacing::AckClocked => None,
-            Pacing::Linux => Some(if window.size < window.threshold / 2.0 { 2.0 } else { 1.2 }),
-            Pacing::Even => Some(1.0),
-        }
-    }
 }
 
 #[derive(Debug)]
@@ -184,9 +169,8 @@ impl<R: Rule> Windowed<R> {
 
     /// Takes the round-trip sample, which only the newest packet of a batch gives (RFC 9002, section 5.1).
     fn sample(&mut self, now: Time, number: u64, sample: Duration) -> (Rtt, bool) {
-        let rtt = self.rtt.get_or_insert_with(|| Rtt::new(now, sample));
-        rtt.update(sample);
-        let rtt = *rtt;
+        let rtt = self.rtt.map_or_else(|| Rtt::new(now, sample), |rtt| rtt.updated(sample));
+        self.rtt = Some(rtt);
         let round = number >= self.round_end;
         if round {
             self.round_end = self.next;
@@ -198,7 +182,7 @@ impl<R: Rule> Windowed<R> {
     /// Once for all losses of a round trip (RFC 6582; RFC 9002, section 7.3.2).
     fn reduce(&mut self) {
         self.recovery_end = self.next;
-        self.window.size = self.rule.after_loss(self.window.size, self.rtt.as_ref()).max(MIN_WINDOW);
+        self.window.size = self.rule.after_loss(self.window.size).max(MIN_WINDOW);
         self.window.threshold = self.window.size;
     }
 
@@ -261,7 +245,7 @@ impl<R: Rule> CongestionControl for Windowed<R> {
             Ack { now, packets: self.packets(batch.acked), rtt, round }
         });
         if let Some(ack) = &ack {
-            self.rule.on_ack(&mut self.window, ack);
+            self.rule.on_ack(&self.window, ack);
         }
         if batch.congested {
             self.reduce();
@@ -294,21 +278,5 @@ impl<R: Rule> CongestionControl for Windowed<R> {
 
     fn in_flight_cap(&self) -> u64 {
         (self.window.size * self.mtu as f64) as u64
-    }
-}
-
-/// What the tests of rules need.
-#[cfg(test)]
-pub(super) mod testing {
-    use super::*;
-
-    /// `packets` acknowledged on a path whose round-trip time has always been `rtt` seconds.
-    pub fn ack(packets: f64, rtt: f64, round: bool) -> Ack {
-        Ack { packets, rtt: Rtt::new(Time::ZERO, Duration::from_secs_f64(rtt)), round, now: Time::ZERO }
-    }
-
-    /// A whole round trip's `packets` acknowledged at `now` seconds.
-    pub fn ack_at(now: f64, packets: f64, rtt: f64) -> Ack {
-        Ack { now: Time::ZERO + Duration::from_secs_f64(now), ..ack(packets, rtt, true) }
     }
 }
