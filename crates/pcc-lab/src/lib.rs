@@ -1,5 +1,6 @@
 //! Path model and experiments.
 
+pub mod baselines;
 pub mod link;
 pub mod relay;
 pub mod sim;

@@ -1,0 +1,34 @@
+//! Controllers to compare with, by name, behind [`CongestionControl`].
+//!
+//! | name | source |
+//! |---|---|
+//! | `bbr1` | BBR (CACM 2017), draft-cardwell-iccrg-bbr-congestion-control-00, Linux |
+
+mod ack_aggregation;
+mod bbr1;
+mod delivery_rate;
+mod rounds;
+mod windowed_filter;
+
+use pcc::CongestionControl;
+
+/// All names that [`build`] knows, sorted.
+pub const NAMES: &[&str] = &["bbr1"];
+
+/// The packet size before the driver tells it, in bytes.
+const INITIAL_MTU: u64 = 1200;
+/// The initial window in packets (RFC 6928).
+const INITIAL_WINDOW: u64 = 10;
+
+/// A new controller called `name`, `None` for an unknown one; its random choices, if any, come from `seed`.
+pub fn build(name: &str, seed: u64) -> Option<Box<dyn CongestionControl>> {
+    Some(match name {
+        "bbr1" => Box::new(bbr1::Bbr1::new(seed)),
+        _ => return None,
+    })
+}
+
+/// A packet size that arithmetic can take: what UDP can carry.
+fn usable_mtu(mtu: u64) -> u64 {
+    mtu.clamp(1, 65_535)
+}
