@@ -323,10 +323,10 @@ impl CongestionControl for Bbr1 {
 
     fn on_packet_lost(&mut self, packet: &LostPacket) {
         if self.delivery.on_lost(packet).is_some() {
-            let recovering = self.recovery.is_active();
-            if self.recovery.on_lost(packet.number) && !recovering {
+            if !self.recovery.is_active() {
                 self.save_window();
             }
+            self.recovery.on_lost();
         }
     }
 

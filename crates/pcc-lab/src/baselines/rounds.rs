@@ -27,18 +27,21 @@ impl Rounds {
     }
 }
 
-/// Recovery periods (RFC 9002, section 7.3.2): from a loss until a packet is acknowledged that was sent after it.
+/// Loss recovery as TCP has it (RFC 6675, section 5): from a loss until all that was lost has been repaired.
+///
+/// What is lost is taken to be sent again at once, so that recovery ends when a packet is acknowledged that was sent after
+/// the latest loss was declared. Under steady loss it doesn't end: in Linux too the next one begins before this one is
+/// over, and its BBR doesn't notice.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Recovery {
     last_sent: u64,
-    /// The last packet sent before the latest period.
-    start: Option<u64>,
-    active: bool,
+    /// The last packet sent before the latest loss was declared.
+    until: Option<u64>,
 }
 
 impl Recovery {
     pub fn is_active(&self) -> bool {
-        self.active
+        self.until.is_some()
     }
 
     pub fn on_sent(&mut self, number: u64) {
@@ -46,18 +49,13 @@ impl Recovery {
     }
 
     pub fn on_acked(&mut self, number: u64) {
-        if Some(number) > self.start {
-            self.active = false;
+        if self.until.is_some_and(|until| number > until) {
+            self.until = None;
         }
     }
 
-    /// Whether the loss begins a new period.
-    pub fn on_lost(&mut self, number: u64) -> bool {
-        let begins = Some(number) > self.start;
-        if begins {
-            (self.start, self.active) = (Some(self.last_sent), true);
-        }
-        begins
+    pub fn on_lost(&mut self) {
+        self.until = Some(self.last_sent);
     }
 }
 
@@ -77,17 +75,18 @@ mod tests {
     }
 
     #[test]
-    fn losses_of_one_flight_are_one_period() {
+    fn recovery_lasts_until_the_last_loss_is_repaired() {
         let mut recovery = Recovery::default();
         (0..10).for_each(|number| recovery.on_sent(number));
-        assert!(recovery.on_lost(3));
-        assert!(!recovery.on_lost(4));
+        recovery.on_lost();
         recovery.on_acked(9);
-        assert!(recovery.is_active());
+        assert!(recovery.is_active(), "sent before the loss was declared");
         recovery.on_sent(10);
+        recovery.on_lost();
         recovery.on_acked(10);
+        assert!(recovery.is_active());
+        recovery.on_sent(11);
+        recovery.on_acked(11);
         assert!(!recovery.is_active());
-        assert!(!recovery.on_lost(9), "sent before the period");
-        assert!(recovery.on_lost(10));
     }
 }
