@@ -3,9 +3,11 @@
 //! | name | source |
 //! |---|---|
 //! | `bbr1` | BBR (CACM 2017), draft-cardwell-iccrg-bbr-congestion-control-00, Linux |
+//! | `bbr3` | draft-ietf-ccwg-bbr-04 |
 
 mod ack_aggregation;
 mod bbr1;
+mod bbr3;
 mod delivery_rate;
 mod rounds;
 mod windowed_filter;
@@ -13,7 +15,7 @@ mod windowed_filter;
 use pcc::CongestionControl;
 
 /// All names that [`build`] knows, sorted.
-pub const NAMES: &[&str] = &["bbr1"];
+pub const NAMES: &[&str] = &["bbr1", "bbr3"];
 
 /// The packet size before the driver tells it, in bytes.
 const INITIAL_MTU: u64 = 1200;
@@ -24,6 +26,7 @@ const INITIAL_WINDOW: u64 = 10;
 pub fn build(name: &str, seed: u64) -> Option<Box<dyn CongestionControl>> {
     Some(match name {
         "bbr1" => Box::new(bbr1::Bbr1::new(seed)),
+        "bbr3" => Box::new(bbr3::Bbr3::new(seed)),
         _ => return None,
     })
 }

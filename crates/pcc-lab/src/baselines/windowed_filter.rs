@@ -61,10 +61,9 @@ mod tests {
     #[test]
     fn forgets_what_left_the_window() {
         let mut max = WindowedMax::default();
-        let best: Vec<u32> =
-            [(0, 9), (1, 3), (4, 7), (9, 5), (10, 1), (11, 2), (14, 0), (15, 1), (30, 0)]
-                .map(|(time, value)| max.update(time, value, 10))
-                .to_vec();
+        let best: Vec<u32> = [(0, 9), (1, 3), (4, 7), (9, 5), (10, 1), (11, 2), (14, 0), (15, 1), (30, 0)]
+            .map(|(time, value)| max.update(time, value, 10))
+            .to_vec();
         assert_eq!(best, [9, 9, 9, 9, 9, 7, 7, 5, 0]);
         let mut min = WindowedMax::default();
         min.update(0, Reverse(5), 10);
