@@ -4,10 +4,12 @@
 //! |---|---|
 //! | `bbr1` | BBR (CACM 2017), draft-cardwell-iccrg-bbr-congestion-control-00, Linux |
 //! | `bbr3` | draft-ietf-ccwg-bbr-04 |
+//! | `copa` | Copa (NSDI 2018) |
 
 mod ack_aggregation;
 mod bbr1;
 mod bbr3;
+mod copa;
 mod delivery_rate;
 mod rounds;
 mod windowed_filter;
@@ -15,7 +17,7 @@ mod windowed_filter;
 use pcc::CongestionControl;
 
 /// All names that [`build`] knows, sorted.
-pub const NAMES: &[&str] = &["bbr1", "bbr3"];
+pub const NAMES: &[&str] = &["bbr1", "bbr3", "copa"];
 
 /// The packet size before the driver tells it, in bytes.
 const INITIAL_MTU: u64 = 1200;
@@ -27,6 +29,7 @@ pub fn build(name: &str, seed: u64) -> Option<Box<dyn CongestionControl>> {
     Some(match name {
         "bbr1" => Box::new(bbr1::Bbr1::new(seed)),
         "bbr3" => Box::new(bbr3::Bbr3::new(seed)),
+        "copa" => Box::new(copa::Copa::new()),
         _ => return None,
     })
 }
