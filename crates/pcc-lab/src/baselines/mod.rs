@@ -5,6 +5,7 @@
 //! | `bbr1` | BBR (CACM 2017), draft-cardwell-iccrg-bbr-congestion-control-00, Linux |
 //! | `bbr3` | draft-ietf-ccwg-bbr-04 |
 //! | `copa` | Copa (NSDI 2018) |
+//! | `udt` | UDT (Computer Networks 2007), draft-gg-udt-03, UDT4 |
 
 mod ack_aggregation;
 mod bbr1;
@@ -12,12 +13,13 @@ mod bbr3;
 mod copa;
 mod delivery_rate;
 mod rounds;
+mod udt;
 mod windowed_filter;
 
 use pcc::CongestionControl;
 
 /// All names that [`build`] knows, sorted.
-pub const NAMES: &[&str] = &["bbr1", "bbr3", "copa"];
+pub const NAMES: &[&str] = &["bbr1", "bbr3", "copa", "udt"];
 
 /// The packet size before the driver tells it, in bytes.
 const INITIAL_MTU: u64 = 1200;
@@ -30,6 +32,7 @@ pub fn build(name: &str, seed: u64) -> Option<Box<dyn CongestionControl>> {
         "bbr1" => Box::new(bbr1::Bbr1::new(seed)),
         "bbr3" => Box::new(bbr3::Bbr3::new(seed)),
         "copa" => Box::new(copa::Copa::new()),
+        "udt" => Box::new(udt::Udt::new(seed)),
         _ => return None,
     })
 }
