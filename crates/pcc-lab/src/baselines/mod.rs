@@ -5,6 +5,7 @@
 //! | `bbr1` | BBR (CACM 2017), draft-cardwell-iccrg-bbr-congestion-control-00, Linux |
 //! | `bbr3` | draft-ietf-ccwg-bbr-04 |
 //! | `copa` | Copa (NSDI 2018) |
+//! | `pcp` | PCP (NSDI 2006) |
 //! | `udt` | UDT (Computer Networks 2007), draft-gg-udt-03, UDT4 |
 
 mod ack_aggregation;
@@ -12,6 +13,7 @@ mod bbr1;
 mod bbr3;
 mod copa;
 mod delivery_rate;
+mod pcp;
 mod rounds;
 mod udt;
 mod windowed_filter;
@@ -19,7 +21,7 @@ mod windowed_filter;
 use pcc::CongestionControl;
 
 /// All names that [`build`] knows, sorted.
-pub const NAMES: &[&str] = &["bbr1", "bbr3", "copa", "udt"];
+pub const NAMES: &[&str] = &["bbr1", "bbr3", "copa", "pcp", "udt"];
 
 /// The packet size before the driver tells it, in bytes.
 const INITIAL_MTU: u64 = 1200;
@@ -32,6 +34,7 @@ pub fn build(name: &str, seed: u64) -> Option<Box<dyn CongestionControl>> {
         "bbr1" => Box::new(bbr1::Bbr1::new(seed)),
         "bbr3" => Box::new(bbr3::Bbr3::new(seed)),
         "copa" => Box::new(copa::Copa::new()),
+        "pcp" => Box::new(pcp::Pcp::new(seed)),
         "udt" => Box::new(udt::Udt::new(seed)),
         _ => return None,
     })
