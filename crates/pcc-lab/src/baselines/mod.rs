@@ -6,6 +6,7 @@
 //! | `bbr3` | draft-ietf-ccwg-bbr-04 |
 //! | `copa` | Copa (NSDI 2018) |
 //! | `pcp` | PCP (NSDI 2006) |
+//! | `sprout` | Sprout (NSDI 2013) |
 //! | `udt` | UDT (Computer Networks 2007), draft-gg-udt-03, UDT4 |
 
 mod ack_aggregation;
@@ -15,13 +16,14 @@ mod copa;
 mod delivery_rate;
 mod pcp;
 mod rounds;
+mod sprout;
 mod udt;
 mod windowed_filter;
 
 use pcc::CongestionControl;
 
 /// All names that [`build`] knows, sorted.
-pub const NAMES: &[&str] = &["bbr1", "bbr3", "copa", "pcp", "udt"];
+pub const NAMES: &[&str] = &["bbr1", "bbr3", "copa", "pcp", "sprout", "udt"];
 
 /// The packet size before the driver tells it, in bytes.
 const INITIAL_MTU: u64 = 1200;
@@ -35,6 +37,7 @@ pub fn build(name: &str, seed: u64) -> Option<Box<dyn CongestionControl>> {
         "bbr3" => Box::new(bbr3::Bbr3::new(seed)),
         "copa" => Box::new(copa::Copa::new()),
         "pcp" => Box::new(pcp::Pcp::new(seed)),
+        "sprout" => Box::new(sprout::Sprout::new()),
         "udt" => Box::new(udt::Udt::new(seed)),
         _ => return None,
     })
