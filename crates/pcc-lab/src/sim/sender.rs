@@ -11,9 +11,6 @@ use std::time::Duration;
 const PACKET_THRESHOLD: u64 = 3;
 /// Deterministic pacing into a drop-tail queue locks the phases of flows (SPEC 0.7): each gap varies by this fraction.
 const SEND_JITTER: f64 = 0.1;
-/// Lateness is made up for by bursts of at most this many packets.
-const BURST: u64 = 2;
-
 /// A packet that the network has and the sender knows no fate of.
 #[derive(Clone, Copy, Debug)]
 struct Outstanding {
@@ -216,7 +213,8 @@ impl Sender {
         };
         let gap = rate.time_for(bytes);
         let varied = 1.0 + SEND_JITTER * (2.0 * self.rng.f64() - 1.0);
-        let base = self.next_send.max(now - gap * BURST as u32);
+        // A sender that was blocked makes up for at most half a gap, as Linux does: no bursts.
+        let base = self.next_send.max(now - gap / 2);
         self.next_send = base + Duration::from_nanos((gap.as_nanos() as f64 * varied) as u64);
     }
 
