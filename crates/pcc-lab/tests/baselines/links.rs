@@ -3,31 +3,43 @@
 use pcc::{Rate, Time};
 use pcc_lab::baselines;
 use pcc_lab::link::PathConfig;
-use pcc_lab::sim::{Dumbbell, Flow, FlowResult, PACKET_BYTES, run};
+use pcc_lab::sim::{Flow, FlowOutcome, PACKET_BYTES, Simulation};
 use std::time::Duration;
 
 const WINDOW_BASED: [&str; 10] =
     ["bic", "cubic", "cubic-hystart", "hybla", "illinois", "ledbat", "newreno", "newreno-paced", "vegas", "westwood"];
 
-fn link(mbps: f64, rtt_ms: u64, loss: f64, queue: u64) -> Dumbbell {
-    let delay = Duration::from_millis(rtt_ms / 2);
-    let rate = Some(Rate::from_mbps(mbps));
-    Dumbbell { forward: PathConfig { rate, delay, queue, loss, jitter: Duration::ZERO }, reverse_delay: delay }
+fn link(mbps: f64, rtt_ms: u64, loss: f64, queue: u64) -> PathConfig {
+    PathConfig {
+        capacity: Rate::from_mbps(mbps).into(),
+        queue: queue.into(),
+        loss: loss.into(),
+        ..PathConfig::delay_only(Duration::from_millis(rtt_ms / 2))
+    }
 }
 
-fn single(name: &str, dumbbell: &Dumbbell, seconds: u64) -> FlowResult {
-    let control = baselines::build(name, 1).expect("a known name");
-    run(dumbbell, vec![Flow { control, start: Time::ZERO }], Duration::from_secs(seconds), 1).remove(0)
+fn simulation(names: &[&str], path: &PathConfig, seconds: u64) -> Simulation {
+    let flow = |name: &&str| Flow::bulk(baselines::build(name, 1).expect("a known name"), path.delay);
+    let flows = names.iter().map(flow).collect();
+    Simulation::dumbbell(path.clone(), flows, Duration::from_secs(seconds), 1)
+}
+
+fn single(name: &str, path: &PathConfig, seconds: u64) -> FlowOutcome {
+    simulation(&[name], path, seconds).run().flows.remove(0)
+}
+
+fn rate(flow: &FlowOutcome, from: u64, to: u64) -> f64 {
+    flow.goodput_between(Duration::from_secs(from), Duration::from_secs(to)).mbps()
 }
 
 /// The rate of the second half, in Mbit/s.
-fn settled(name: &str, dumbbell: &Dumbbell, seconds: u64) -> f64 {
-    single(name, dumbbell, seconds).rate(seconds as usize / 2, seconds as usize).mbps()
+fn settled(name: &str, path: &PathConfig, seconds: u64) -> f64 {
+    rate(&single(name, path, seconds), seconds / 2, seconds)
 }
 
 /// A window in packets as a rate in Mbit/s.
 fn window_rate(packets: f64, rtt_ms: u64) -> f64 {
-    packets * (PACKET_BYTES * 8) as f64 / rtt_ms as f64 * 1e-3
+    packets * f64::from(PACKET_BYTES * 8) / rtt_ms as f64 * 1e-3
 }
 
 #[test]
@@ -35,8 +47,8 @@ fn newreno_follows_the_square_root_of_loss() {
     for name in ["newreno", "newreno-paced"] {
         for loss in [0.001, 0.003, 0.01_f64] {
             let mathis = window_rate((1.5 / loss).sqrt(), 30);
-            let rate = settled(name, &link(1000.0, 30, loss, 10_000_000), 400);
-            assert!((0.85..1.15).contains(&(rate / mathis)), "{name}, loss {loss}: {rate} instead of {mathis} Mbit/s");
+            let settled = settled(name, &link(1000.0, 30, loss, 10_000_000), 400);
+            assert!((0.85..1.15).contains(&(settled / mathis)), "{name}, loss {loss}: {settled} instead of {mathis} Mbit/s");
         }
     }
 }
@@ -61,7 +73,7 @@ fn cubic_and_newreno_are_as_good_as_those_of_linux() {
     for (name, path, linux) in
         [("cubic", &clean, 93.6), ("newreno", &clean, 80.6), ("cubic", &lossy, 4.0), ("newreno", &lossy, 4.2)]
     {
-        let rate = single(name, path, 30).rate(0, 30).mbps() * 1448.0 / 1500.0;
+        let rate = rate(&single(name, path, 30), 0, 30) * 1448.0 / 1500.0;
         assert!((0.9..1.2).contains(&(rate / linux)), "{name}: {rate} instead of {linux} Mbit/s");
     }
 }
@@ -100,9 +112,10 @@ fn illinois_and_westwood_bear_random_loss() {
 fn delay_based_controllers_keep_their_queue() {
     let path = link(20.0, 40, 0.0, 2_000_000);
     for (name, seconds, queue_ms) in [("vegas", 60, 1.2..3.1), ("ledbat", 300, 90.0..110.0)] {
-        let result = single(name, &path, seconds);
-        let last = &result.rtts_us[result.rtts_us.len() * 9 / 10..];
-        let mean = last.iter().map(|rtt| f64::from(*rtt)).sum::<f64>() / last.len() as f64 / 1e3 - 40.0;
+        let simulation = simulation(&[name], &path, seconds);
+        let measure_from = simulation.duration * 9 / 10;
+        let result = Simulation { measure_from, ..simulation }.run().flows.remove(0);
+        let mean = result.queueing.mean().as_secs_f64() * 1e3;
         assert!(queue_ms.contains(&mean), "{name}: {mean} ms in the queue");
         assert_eq!(result.lost, 0, "{name}");
     }
@@ -113,19 +126,16 @@ fn hystart_leaves_slow_start_before_the_queue_is_full() {
     let path = link(20.0, 40, 0.0, 2_000_000);
     let (with, without) = (single("cubic-hystart", &path, 20), single("cubic", &path, 20));
     assert!(with.lost < without.lost / 4, "{} and {} packets lost", with.lost, without.lost);
-    assert!(with.rate(10, 20) >= without.rate(10, 20) * 0.99);
+    assert!(rate(&with, 10, 20) >= rate(&without, 10, 20) * 0.99);
 }
 
 #[test]
 fn two_flows_share() {
     let path = link(20.0, 40, 0.0, 100_000);
     for name in WINDOW_BASED {
-        let flow = |start| {
-            let control = baselines::build(name, 1).expect("a known name");
-            Flow { control, start: Time::ZERO + Duration::from_secs(start) }
-        };
-        let results = run(&path, vec![flow(0), flow(5)], Duration::from_secs(100), 1);
-        let rates: Vec<f64> = results.iter().map(|result| result.rate(50, 100).mbps()).collect();
+        let mut simulation = simulation(&[name, name], &path, 100);
+        simulation.flows[1].start = Time::ZERO + Duration::from_secs(5);
+        let rates: Vec<f64> = simulation.run().flows.iter().map(|flow| rate(flow, 50, 100)).collect();
         assert!(rates.iter().all(|rate| *rate > 8.0), "{name}: {rates:?} Mbit/s");
     }
 }
