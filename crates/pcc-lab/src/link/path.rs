@@ -99,9 +99,10 @@ impl<P> Path<P> {
             self.counters.policed += 1;
         } else {
             let packet = Packet { payload, bytes, flow, entered: self.now, began: self.now };
-            match self.bottleneck.is_there() {
-                true => self.bottleneck.offer(self.now, packet),
-                false => self.line.push(self.now, packet),
+            if self.bottleneck.is_there() {
+                self.bottleneck.offer(self.now, packet);
+            } else {
+                self.line.push(self.now, packet);
             }
         }
     }

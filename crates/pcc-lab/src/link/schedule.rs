@@ -1,6 +1,6 @@
 //! What changes on a path, and when.
 
-use super::{Capacity, PathConfig};
+use super::PathConfig;
 use pcc::{Rate, Time};
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,14 +52,14 @@ impl PathConfig {
     ///
     /// Neither loss nor the policer counts.
     pub fn capacity(&self, from: Time, to: Time) -> Option<u64> {
-        let (mut capacity, mut since, mut bytes) = (&self.capacity, from, 0.0);
-        let changed: Vec<_> = self.schedule.iter().filter_map(|c| Some((c.at, Capacity::Constant(c.rate?)))).collect();
-        for (at, next) in changed.iter().take_while(|(at, _)| *at < to) {
-            if *at > since {
-                bytes += capacity.between(since, *at)?;
-                since = *at;
+        let (mut capacity, mut since, mut bytes) = (self.capacity.clone(), from, 0.0);
+        for change in self.schedule.iter().take_while(|change| change.at < to) {
+            let Some(rate) = change.rate else { continue };
+            if change.at > since {
+                bytes += capacity.between(since, change.at)?;
+                since = change.at;
             }
-            capacity = next;
+            capacity = rate.into();
         }
         Some((bytes + capacity.between(since, to)?) as u64)
     }

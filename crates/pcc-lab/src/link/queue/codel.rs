@@ -5,9 +5,9 @@ use super::fifo::{Fifo, Limit, Packet};
 use pcc::Time;
 use std::time::Duration;
 
-/// The time in the queue that is tolerated for longer than an interval (RFC 8289, section 4.3).
+/// The time in the queue that is tolerated for longer than an interval (RFC 8289, section 4).
 const TARGET: Duration = Duration::from_millis(5);
-/// About the longest round trip of those that share the queue (RFC 8289, section 4.2).
+/// About the longest round trip of those that share the queue (RFC 8289, section 4).
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// A first-in first-out queue that drops at its head when packets have waited too long.
@@ -50,7 +50,7 @@ impl<P> CoDel<P> {
     }
 }
 
-/// The state of the algorithm (RFC 8289, section 5.3), with the names of its pseudocode.
+/// The state of the algorithm (RFC 8289, section 5), with the names of its pseudocode.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Control {
     /// When packets will have waited too long for an interval, if they do now.
@@ -64,7 +64,7 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// Takes the packet to serve next, and drops those before it that the algorithm drops (RFC 8289, section 5.5).
+    /// Takes the packet to serve next, and drops those before it that the algorithm drops (RFC 8289, section 5).
     ///
     /// The last packet is never dropped.
     pub(super) fn take<P>(&mut self, packets: &mut Fifo<P>, now: Time) -> Option<Packet<P>> {

@@ -6,7 +6,7 @@ use super::fifo::{Fifo, Limit, Packet};
 use pcc::Time;
 use std::collections::VecDeque;
 
-/// The most packets that the longest queue loses at once.
+/// The most packets that the longest queue loses at once, as in Linux.
 const BATCH: usize = 64;
 
 /// Deficit round robin over queues with CoDel, those that have just become active first.
@@ -71,17 +71,21 @@ impl<P> FqCoDel<P> {
         }
     }
 
-    /// Drops half of the longest queue's packets, but not very many, from its head.
+    /// Drops half of the longest queue, but not very many packets, from its head.
     fn shorten_the_longest(&mut self) {
         let queues = &self.queues;
         let active = self.new.iter().chain(&self.old).map(|index| usize::from(*index));
         let Some(longest) = active.max_by_key(|index| queues[*index].packets.bytes()) else { return };
         let packets = &mut self.queues[longest].packets;
-        for _ in 0..packets.len().div_ceil(2).min(BATCH) {
+        let half = packets.bytes() / 2;
+        for _ in 0..BATCH {
             let Some(packet) = packets.pop() else { break };
             self.bytes -= packet.bytes;
             self.len -= 1;
             self.dropped += 1;
+            if packets.bytes() <= half {
+                break;
+            }
         }
     }
 

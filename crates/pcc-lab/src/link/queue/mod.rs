@@ -36,7 +36,7 @@ pub enum Queue {
 }
 
 impl Queue {
-    /// FQ-CoDel with 1024 queues (RFC 8290, section 5.2.4).
+    /// FQ-CoDel with 1024 queues (RFC 8290, section 5.2).
     pub const fn fq_codel(limit: Limit) -> Queue {
         Queue::FqCoDel { limit, queues: 1024 }
     }

@@ -91,7 +91,7 @@ fn the_time_in_the_queue_ends_where_service_begins() {
     let mut path = Path::new(&PathConfig { delay: 15 * MS, ..bottleneck(Rate::from_mbps(12.0), 10_000) }, 1);
     (0..3).for_each(|i| path.enqueue(at(0), 0, i, 1500));
     let queued: Vec<_> = drain(&mut path).into_iter().map(|delivered| (delivered.queued, delivered.bytes)).collect();
-    assert_eq!(queued, [(0 * MS, 1500), (MS, 1500), (2 * MS, 1500)]);
+    assert_eq!(queued, [(Duration::ZERO, 1500), (MS, 1500), (2 * MS, 1500)]);
 }
 
 #[test]

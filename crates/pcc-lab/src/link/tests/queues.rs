@@ -49,7 +49,7 @@ fn a_limit_in_bytes_is_exact_and_counts_the_packet_in_service() {
 fn a_limit_in_packets_counts_the_packet_in_service() {
     for queue in [Queue::DropTail, Queue::CoDel, Queue::Drr, Queue::fq_codel] {
         let mut path = Path::new(&bottleneck(RATE, queue(Limit::Packets(2))), 1);
-        (0..5).for_each(|i| path.enqueue(Time::ZERO, 0, i, 40 + i));
+        (0..5).for_each(|i| path.enqueue(Time::ZERO, 0, i, 40));
         assert_eq!((path.counters().dropped, path.queued_packets()), (3, 2), "{:?}", queue(Limit::Packets(2)));
         path.enqueue(at_ms(1), 0, 5, 1500);
         assert_eq!(path.counters().dropped, 3);
@@ -121,7 +121,7 @@ fn deficit_round_robin_shares_bytes_whatever_the_sizes_of_packets() {
     let (delivered, _) = run(&config, packets);
     let shares = shares(&delivered, at_ms(10_000), 3);
     let (least, most) = (shares.iter().min().unwrap(), shares.iter().max().unwrap());
-    // Fair to a few packets, out of 5,000,000 bytes (theorem 1 there: a quantum and a few of the largest packets).
+    // Fair to a few packets, out of 5,000,000 bytes.
     assert!(most - least <= 3 * 1500, "{shares:?}");
     // And work-conserving: the link was never idle.
     assert!(shares.iter().sum::<u64>() > 15_000_000 - 1500, "{shares:?}");

@@ -22,8 +22,8 @@ impl Trace {
     ///
     /// Opportunities come as a Poisson process whose rate walks at random between nothing and twice its mean and sticks at
     /// nothing, as in the model of Sprout. For the mean of Verizon's downlink in 2013 (5.03 Mbit/s, 140 s) its traces have
-    /// (average of 8 seeds; the recording in brackets): a coefficient of variation of 0.60 (0.71) in bins of 100 ms and 0.55
-    /// (0.64) in bins of 1 s, and 5 % (3 %) of the time in gaps of at least 100 ms. T-Mobile's downlink has 0.69, 0.59, and 6 %.
+    /// (average of 8 seeds; the recording in brackets): a coefficient of variation of 0.63 (0.71) in bins of 100 ms and 0.58
+    /// (0.64) in bins of 1 s, and 4 % (3 %) of the time in gaps of at least 100 ms. T-Mobile's downlink has 0.69, 0.59, and 6 %.
     /// Within 10 ms, recordings are more bursty, and they have rare gaps of more than a second.
     pub fn lte(seed: u64, mean: Rate, duration: Duration) -> Trace {
         let mut rng = Rng::with_seed(seed);
