@@ -10,10 +10,10 @@ mod report;
 mod tests;
 mod tls;
 
+use crate::output::{USAGE, show};
 use experiment::Experiment;
 use path::{Path, Preset};
 use pcc::Rate;
-use crate::output::{USAGE, show};
 use pcc_lab::quantity;
 use pcc_quic::Algorithm;
 use progress::Progress;

@@ -212,7 +212,9 @@ impl CongestionControl for Copa {
 
     /// Twice the window in a round trip, so that a burst doesn't look like a queue (2.1).
     fn pacing_rate(&self) -> Option<Rate> {
-        self.rtts.standing().map(|rtt| Rate::from_bytes_over(self.in_flight_cap(), rtt) * 2.0)
+        // A round trip of nothing must not become a rate of nothing.
+        let rtt = self.rtts.standing()?.max(Duration::from_micros(1));
+        Some(Rate::from_bytes_over(self.in_flight_cap(), rtt) * 2.0)
     }
 
     fn in_flight_cap(&self) -> u64 {

@@ -25,8 +25,8 @@ pub use utility::UtilitySpec;
 
 use crate::baselines;
 use pcc::{CongestionControl, Event, Observer, Profile, profiles};
-use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A controller: one of [`pcc::profiles`] with what differs, or a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -66,9 +66,11 @@ pub fn aligned(rows: &[Vec<String>], left: usize) -> String {
             .iter()
             .zip(&widths)
             .enumerate()
-            .map(|(column, (cell, &width))| {
-                if column < left { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
-            })
+            .map(
+                |(column, (cell, &width))| {
+                    if column < left { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+                },
+            )
             .collect();
         format!("{}\n", cells.join("  ").trim_end())
     };

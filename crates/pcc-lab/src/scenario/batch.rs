@@ -24,8 +24,8 @@ impl Plan {
         let finished = AtomicUsize::new(0);
         let reports = Mutex::new(Vec::new());
         let work = || {
-            while let Some((index, (case, seed))) = Some(next.fetch_add(1, Ordering::Relaxed))
-                .and_then(|index| Some((index, runs.get(index)?)))
+            while let Some((index, (case, seed))) =
+                Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|index| Some((index, runs.get(index)?)))
             {
                 let report = case.run(*seed, record);
                 reports.lock().unwrap_or_else(PoisonError::into_inner).push((index, report));

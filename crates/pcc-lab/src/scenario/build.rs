@@ -53,9 +53,10 @@ impl Scenario {
         let forward: Duration = self.route(flow)?.into_iter().map(|index| self.link[index].delay.0).sum();
         let back = self.reverse(flow)?.map_or(Duration::ZERO, |index| self.link[index].delay.0);
         match flow.rtt {
-            Some(rtt) => rtt.0.checked_sub(forward + back).ok_or_else(|| {
-                ("rtt", format!("this must be at least {:?}, the delay of the links", forward + back))
-            }),
+            Some(rtt) => rtt
+                .0
+                .checked_sub(forward + back)
+                .ok_or_else(|| ("rtt", format!("this must be at least {:?}, the delay of the links", forward + back))),
             None if flow.reverse.is_some() => Ok(Duration::ZERO),
             None => Ok(forward),
         }

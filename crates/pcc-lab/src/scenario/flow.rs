@@ -138,9 +138,7 @@ impl Flow {
             return App::ConstantRate { rate: rate.0 };
         }
         match self.video {
-            Some(video) => {
-                App::Video(Video { bitrate: video.bitrate.0, chunk: video.chunk.0, buffer: video.buffer.0 })
-            }
+            Some(video) => App::Video(Video { bitrate: video.bitrate.0, chunk: video.chunk.0, buffer: video.buffer.0 }),
             None => App::Bulk,
         }
     }

@@ -288,6 +288,7 @@ impl Change {
 }
 
 fn read_trace(file: &Path) -> Result<Trace, (&'static str, String)> {
-    let text = std::fs::read_to_string(file).map_err(|error| ("trace", format!("can't read {}: {error}", file.display())))?;
+    let text =
+        std::fs::read_to_string(file).map_err(|error| ("trace", format!("can't read {}: {error}", file.display())))?;
     Trace::parse(&text).map_err(|error| ("trace", format!("{}: {error}", file.display())))
 }

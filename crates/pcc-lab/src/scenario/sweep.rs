@@ -93,7 +93,8 @@ struct Range {
 
 impl Range {
     fn read(key: &str, range: &Value) -> Result<Range, String> {
-        let expected = || format!("draw.from.\"{key}\" must be two quantities of one unit, such as [\"5mbit\", \"200mbit\"]");
+        let expected =
+            || format!("draw.from.\"{key}\" must be two quantities of one unit, such as [\"5mbit\", \"200mbit\"]");
         let [low, high] = range.as_array().map(Vec::as_slice).unwrap_or_default() else { return Err(expected()) };
         let split = |value: &Value| {
             let text = value.as_str()?;
@@ -108,11 +109,8 @@ impl Range {
 
     fn draw(&self, rng: &mut fastrand::Rng) -> Value {
         let uniform = rng.f64();
-        let number = if self.low > 0.0 {
-            self.low * libm::pow(self.high / self.low, uniform)
-        } else {
-            self.high * uniform
-        };
+        let number =
+            if self.low > 0.0 { self.low * libm::pow(self.high / self.low, uniform) } else { self.high * uniform };
         Value::String(format!("{number:.4}{}", self.unit))
     }
 }

@@ -22,7 +22,6 @@ pub trait FromText: Sized {
     }
 }
 
-
 /// A duration: `"30ms"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd)]
 pub struct Span(pub Duration);

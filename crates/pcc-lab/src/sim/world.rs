@@ -79,10 +79,8 @@ impl World {
             }
         }
         let end = self.end;
-        let link = |link: Link| LinkOutcome {
-            counters: link.path.counters() - link.before_measurement,
-            queue: link.queue,
-        };
+        let link =
+            |link: Link| LinkOutcome { counters: link.path.counters() - link.before_measurement, queue: link.queue };
         Outcome {
             flows: self.flows.into_iter().map(|flow| flow.into_outcome(end)).collect(),
             links: self.links.into_iter().map(link).collect(),
