@@ -146,7 +146,7 @@ impl Udt {
         } else {
             period.reports += 1;
             period.more += 1;
-            if period.more > MORE_DECREASES || period.reports % period.every != 0 {
+            if period.more > MORE_DECREASES || !period.reports.is_multiple_of(period.every) {
                 return;
             }
         }
