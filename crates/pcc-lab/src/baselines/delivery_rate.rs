@@ -1,6 +1,7 @@
 //! Delivery rate samples (draft-cheng-iccrg-delivery-rate-estimation-02), and what else is known about a packet when its
 //! fate is.
 
+use super::usable_rtt;
 use pcc::{AckedPacket, LostPacket, PacketTable, Rate, SentPacket, Time};
 use std::time::Duration;
 
@@ -127,7 +128,8 @@ impl DeliveryRate {
         }
         let batch = &mut self.batch;
         batch.acked += state.bytes;
-        batch.rtt = Some(batch.rtt.map_or(packet.rtt, |rtt| rtt.min(packet.rtt)));
+        let rtt = usable_rtt(packet.rtt);
+        batch.rtt = Some(batch.rtt.map_or(rtt, |shortest| shortest.min(rtt)));
         if batch.newest.is_none_or(|newest| (state.delivered, state.sent) > (newest.delivered, newest.sent)) {
             batch.newest = Some(state);
             self.first_sent_time = state.sent;

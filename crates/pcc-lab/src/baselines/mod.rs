@@ -21,6 +21,7 @@ mod udt;
 mod windowed_filter;
 
 use pcc::CongestionControl;
+use std::time::Duration;
 
 /// All names that [`build`] knows, sorted.
 pub const NAMES: &[&str] = &["bbr1", "bbr3", "copa", "pcp", "sprout", "udt"];
@@ -46,4 +47,9 @@ pub fn build(name: &str, seed: u64) -> Option<Box<dyn CongestionControl>> {
 /// A packet size that arithmetic can take: what UDP can carry.
 fn usable_mtu(mtu: u64) -> u64 {
     mtu.clamp(1, 65_535)
+}
+
+/// A round-trip time that arithmetic can take; more than ten minutes is a clock error.
+fn usable_rtt(rtt: Duration) -> Duration {
+    rtt.min(Duration::from_secs(600))
 }

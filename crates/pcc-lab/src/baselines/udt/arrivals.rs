@@ -75,7 +75,7 @@ impl Arrivals {
     /// The packet with a sequence number has arrived.
     pub fn on_arrived(&mut self, sequence: u64, now: Time) {
         self.count += 1;
-        if sequence % PAIR_INTERVAL == 0 {
+        if sequence.is_multiple_of(PAIR_INTERVAL) {
             self.pair = Some((sequence, now));
         } else if let Some((_, at)) = self.pair.take_if(|(first, _)| *first + 1 == sequence) {
             let seconds = now.since(at).as_secs_f64();
