@@ -13,7 +13,7 @@ use super::{INITIAL_MTU, INITIAL_WINDOW, usable_mtu};
 use pcc::{AckedPacket, CongestionControl, LostPacket, Rate, SentPacket, Time};
 use std::time::Duration;
 
-/// 2/ln 2: the least gain that doubles the rate each round trip (4.1.1.3).
+/// 2/ln 2: the least gain that doubles the rate each round trip (4.3.2.1).
 const HIGH_GAIN: f64 = 2.885;
 /// Undoes in one round trip what the start did (4.3.3).
 const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
@@ -21,17 +21,17 @@ const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// Bandwidth-delay products in flight in steady state (4.2.3.2).
 const WINDOW_GAIN: f64 = 2.0;
-/// Round trips for which a bandwidth counts (4.1.1.3).
+/// Round trips for which a bandwidth counts (4.1.1.2).
 const BANDWIDTH_WINDOW: u64 = 10;
 /// Round trips for which an aggregation of acknowledgements counts (Linux: 5 to 10).
 const AGGREGATION_WINDOW: u64 = 10;
 /// An aggregation of more than this time doesn't count (Linux).
 const AGGREGATION_LIMIT: Duration = Duration::from_millis(100);
-/// How long a minimum of the round-trip time counts (4.1.2.3).
+/// How long a minimum of the round-trip time counts (4.1.2.2).
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 /// How long the in-flight data is held low to measure it (4.3.5).
 const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
-/// The least window in packets (4.2.3.2).
+/// The least window in packets (4.2.3.3).
 const MIN_WINDOW: u64 = 4;
 /// Pace below the bandwidth, so that queues shrink (Linux).
 const PACING_MARGIN: f64 = 0.99;

@@ -22,7 +22,7 @@ use std::time::Duration;
 const STARTUP_GAIN: f64 = 2.77;
 /// Drains what Startup queued in about one round trip (5.3.2).
 const DRAIN_GAIN: f64 = 0.35;
-/// Bandwidth-delay products in flight (2.4).
+/// Bandwidth-delay products in flight (2.5).
 const WINDOW_GAIN: f64 = 2.0;
 /// Round trips for which an aggregation of acknowledgements counts, once the pipe is full (5.5.9).
 const AGGREGATION_WINDOW: u64 = 10;

@@ -93,7 +93,7 @@ impl CongestionControl for Sprout {
     fn on_packet_acked(&mut self, packet: &AckedPacket) {
         self.advance(packet.time);
         if self.in_flight.take(packet.number).is_some() {
-            self.arrived += packet.bytes;
+            self.arrived = self.arrived.saturating_add(packet.bytes);
             self.min_rtt = Some(self.min_rtt.map_or(packet.rtt, |min| min.min(packet.rtt)));
         }
     }
