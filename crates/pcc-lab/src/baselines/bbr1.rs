@@ -13,7 +13,7 @@ use super::{INITIAL_MTU, INITIAL_WINDOW, usable_mtu};
 use pcc::{AckedPacket, CongestionControl, LostPacket, Rate, SentPacket, Time};
 use std::time::Duration;
 
-/// 2/ln 2: the least gain that doubles the rate each round trip (4.1.1.3).
+/// 2/ln 2: the least gain that doubles the rate each round trip (4.3.2.1).
 const HIGH_GAIN: f64 = 2.885;
 /// Undoes in one round trip what the start did (4.3.3).
 const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
@@ -21,17 +21,17 @@ const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// Bandwidth-delay products in flight in steady state (4.2.3.2).
 const WINDOW_GAIN: f64 = 2.0;
-/// Round trips for which a bandwidth counts (4.1.1.3).
+/// Round trips for which a bandwidth counts (4.1.1.2).
 const BANDWIDTH_WINDOW: u64 = 10;
 /// Round trips for which an aggregation of acknowledgements counts (Linux: 5 to 10).
 const AGGREGATION_WINDOW: u64 = 10;
 /// An aggregation of more than this time doesn't count (Linux).
 const AGGREGATION_LIMIT: Duration = Duration::from_millis(100);
-/// How long a minimum of the round-trip time counts (4.1.2.3).
+/// How long a minimum of the round-trip time counts (4.1.2.2).
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 /// How long the in-flight data is held low to measure it (4.3.5).
 const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
-/// The least window in packets (4.2.3.2).
+/// The least window in packets (4.2.3.3).
 const MIN_WINDOW: u64 = 4;
 /// Pace below the bandwidth, so that queues shrink (Linux).
 const PACING_MARGIN: f64 = 0.99;
@@ -370,5 +370,71 @@ impl CongestionControl for Bbr1 {
 
     fn in_flight_cap(&self) -> u64 {
         self.window.max(self.mtu)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    /// Sends `packets` at once and acknowledges them, evenly spread, in the 10 ms that follow `rtt` milliseconds later.
+    fn round(bbr: &mut Bbr1, first: u64, packets: u64, start: u64, rtt: u64) {
+        for number in first..first + packets {
+            bbr.on_packet_sent(&SentPacket { time: ms(start), number, bytes: INITIAL_MTU });
+        }
+        for number in first..first + packets {
+            let time = ms(start + rtt) + Duration::from_millis(10) * (number - first) as u32 / packets as u32;
+            let (sent, rtt) = (ms(start), time.since(ms(start)));
+            bbr.on_packet_acked(&AckedPacket { time, number, sent, bytes: INITIAL_MTU, rtt });
+            bbr.on_batch_end(time);
+        }
+    }
+
+    #[test]
+    fn startup_ends_after_three_rounds_without_growth() {
+        let mut bbr = Bbr1::new(1);
+        assert_eq!(bbr.pacing_rate().unwrap(), initial_rate(12_000, Duration::from_millis(1)));
+        let mut first = 0;
+        for (index, packets) in [10, 20, 40, 40, 40, 40].into_iter().enumerate() {
+            round(&mut bbr, first, packets, index as u64 * 100, 50);
+            first += packets;
+            // A round trip is judged when the next one begins.
+            assert_eq!((bbr.mode, bbr.full_rounds), (Mode::Startup, (index as u32).saturating_sub(3)));
+        }
+        round(&mut bbr, first, 40, 600, 50);
+        assert!(bbr.is_full() && matches!(bbr.mode, Mode::ProbeBandwidth { .. }), "drained at once: {:?}", bbr.mode);
+        let all = Rate::from_bytes_over(40 * INITIAL_MTU, Duration::from_millis(60));
+        assert!((bbr.max_bandwidth() / all - 1.0).abs() < 0.02, "{}", bbr.max_bandwidth());
+        assert_eq!(bbr.min_rtt, Some(Duration::from_millis(50)));
+    }
+
+    #[test]
+    fn the_cycle_never_begins_with_draining() {
+        let mut bbr = Bbr1::new(7);
+        let mut begun = [false; CYCLE.len()];
+        for _ in 0..200 {
+            bbr.probe_bandwidth(ms(0));
+            if let Mode::ProbeBandwidth { phase, .. } = bbr.mode {
+                begun[phase] = true;
+            }
+        }
+        assert_eq!(begun, [true, false, true, true, true, true, true, true]);
+    }
+
+    #[test]
+    fn ten_seconds_without_a_new_minimum_cut_the_window() {
+        let mut bbr = Bbr1::new(1);
+        round(&mut bbr, 0, 10, 0, 50);
+        round(&mut bbr, 10, 10, 10_100, 60);
+        assert!(matches!(bbr.mode, Mode::ProbeRtt { .. }));
+        assert_eq!(bbr.in_flight_cap(), MIN_WINDOW * INITIAL_MTU);
+        round(&mut bbr, 20, 4, 10_200, 60);
+        round(&mut bbr, 24, 4, 10_500, 60);
+        assert_eq!(bbr.mode, Mode::Startup, "200 ms and a round trip have passed, and the pipe was never full");
+        assert!(bbr.in_flight_cap() > MIN_WINDOW * INITIAL_MTU);
     }
 }

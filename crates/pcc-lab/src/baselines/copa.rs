@@ -5,7 +5,7 @@
 //! than it delivered halves it.
 
 use super::windowed_filter::WindowedMax;
-use super::{INITIAL_MTU, INITIAL_WINDOW, usable_mtu};
+use super::{INITIAL_MTU, INITIAL_WINDOW, usable_mtu, usable_rtt};
 use core::cmp::Reverse;
 use pcc::{AckedPacket, CongestionControl, LostPacket, Rate, SentPacket, Time};
 use std::time::Duration;
@@ -25,8 +25,6 @@ const STEADY_ROUNDS: u32 = 3;
 /// The least window in packets, and more than any path needs.
 const MIN_WINDOW: f64 = 2.0;
 const MAX_WINDOW: f64 = 1e9;
-/// Samples above are clock errors.
-const MAX_RTT: Duration = Duration::from_secs(600);
 
 /// The round-trip times that Copa needs (2.1, 2.2).
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,7 +37,7 @@ struct Rtts {
 
 impl Rtts {
     fn update(&mut self, now: Time, rtt: Duration) {
-        let (rtt, now) = (rtt.min(MAX_RTT), now.as_nanos());
+        let (rtt, now) = (usable_rtt(rtt), now.as_nanos());
         self.smoothed = if self.min.get().is_none() { rtt } else { self.smoothed * 7 / 8 + rtt / 8 };
         self.min.update(now, Reverse(rtt), nanos(MIN_RTT_WINDOW));
         self.standing.update(now, Reverse(rtt), nanos(self.smoothed / 2));

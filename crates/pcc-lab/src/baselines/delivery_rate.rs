@@ -1,8 +1,12 @@
 //! Delivery rate samples (draft-cheng-iccrg-delivery-rate-estimation-02), and what else is known about a packet when its
 //! fate is.
 
+use super::usable_rtt;
 use pcc::{AckedPacket, LostPacket, PacketTable, Rate, SentPacket, Time};
 use std::time::Duration;
+
+/// No packet is larger, in bytes; the sums of more can't overflow.
+const MAX_PACKET: u64 = 65_535;
 
 /// The state of the connection when a packet was sent (draft, section 3.1.1).
 #[derive(Clone, Copy, Debug)]
@@ -101,18 +105,19 @@ impl DeliveryRate {
             self.first_sent_time = packet.time;
             self.delivered_time = packet.time;
         }
+        let bytes = packet.bytes.min(MAX_PACKET);
         let state = SentState {
-            bytes: packet.bytes,
+            bytes,
             sent: packet.time,
             delivered: self.delivered,
             delivered_time: self.delivered_time,
             first_sent_time: self.first_sent_time,
             app_limited: self.is_app_limited(),
             lost: self.lost,
-            in_flight: self.in_flight + packet.bytes,
+            in_flight: self.in_flight + bytes,
         };
         if self.packets.insert(packet.number, state) {
-            self.in_flight += packet.bytes;
+            self.in_flight += bytes;
         }
     }
 
@@ -127,7 +132,8 @@ impl DeliveryRate {
         }
         let batch = &mut self.batch;
         batch.acked += state.bytes;
-        batch.rtt = Some(batch.rtt.map_or(packet.rtt, |rtt| rtt.min(packet.rtt)));
+        let rtt = usable_rtt(packet.rtt);
+        batch.rtt = Some(batch.rtt.map_or(rtt, |shortest| shortest.min(rtt)));
         if batch.newest.is_none_or(|newest| (state.delivered, state.sent) > (newest.delivered, newest.sent)) {
             batch.newest = Some(state);
             self.first_sent_time = state.sent;

@@ -58,6 +58,7 @@ use pacing::Pacing;
 use pcc::CongestionControl;
 use pcp::Pcp;
 use sprout::Sprout;
+use std::time::Duration;
 use udt::Udt;
 use vegas::Vegas;
 use westwood::Westwood;
@@ -118,4 +119,9 @@ fn windowed<R: Rule + 'static>(rule: R, pacing: Pacing) -> Box<dyn CongestionCon
 /// A packet size that arithmetic can take: what UDP can carry.
 fn usable_mtu(mtu: u64) -> u64 {
     mtu.clamp(1, 65_535)
+}
+
+/// A round-trip time that arithmetic can take; more than ten minutes is a clock error.
+fn usable_rtt(rtt: Duration) -> Duration {
+    rtt.min(Duration::from_secs(600))
 }

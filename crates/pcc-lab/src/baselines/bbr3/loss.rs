@@ -3,9 +3,9 @@
 use super::super::delivery_rate::{LossSample, RateSample};
 use pcc::Rate;
 
-/// The loss rate over a round trip that is too much (2.2).
+/// The loss rate over a round trip that is too much (2.7).
 const LOSS_THRESHOLD: f64 = 0.02;
-/// The most that losses cut at once (2.2).
+/// The most that losses cut at once (2.7).
 pub(super) const BETA: f64 = 0.7;
 /// Lost ranges of a round trip from which on its losses can end Startup (5.3.1.3).
 const STARTUP_RANGES: u32 = 6;

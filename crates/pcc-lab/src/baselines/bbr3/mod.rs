@@ -22,7 +22,7 @@ use std::time::Duration;
 const STARTUP_GAIN: f64 = 2.77;
 /// Drains what Startup queued in about one round trip (5.3.2).
 const DRAIN_GAIN: f64 = 0.35;
-/// Bandwidth-delay products in flight (2.4).
+/// Bandwidth-delay products in flight (2.5).
 const WINDOW_GAIN: f64 = 2.0;
 /// Round trips for which an aggregation of acknowledgements counts, once the pipe is full (5.5.9).
 const AGGREGATION_WINDOW: u64 = 10;
@@ -321,5 +321,40 @@ impl CongestionControl for Bbr3 {
 
     fn in_flight_cap(&self) -> u64 {
         self.window.max(self.mtu)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_rounds_without_growth_by_a_quarter_fill_the_pipe() {
+        let mut pipe = FullPipe::default();
+        let full =
+            [10.0, 12.6, 15.0, 15.0, 20.0, 21.0, 22.0, 20.0, 90.0].map(|mbps| pipe.on_round(Rate::from_mbps(mbps)));
+        assert_eq!(full, [false, false, false, false, false, false, false, true, true]);
+        pipe.reset(Rate::from_mbps(90.0));
+        assert!(!pipe.on_round(Rate::from_mbps(90.0)));
+    }
+
+    #[test]
+    fn the_window_leaves_headroom_only_while_cruising() {
+        let mut bbr = Bbr3::new(1);
+        bbr.full_reached = true;
+        bbr.loss.long_term_inflight = Some(100_000);
+        bbr.window = 200_000;
+        bbr.max_bandwidth[1] = Rate::from_mbps(1000.0);
+        let window = |bbr: &mut Bbr3, state| {
+            (bbr.state, bbr.window) = (state, 200_000);
+            bbr.aggregation.update(Time::ZERO, 1 << 40, Rate::ZERO, 1 << 40, 0, 10);
+            bbr.set_window(0);
+            bbr.window
+        };
+        assert_eq!(window(&mut bbr, State::Up), 100_000);
+        assert_eq!(window(&mut bbr, State::Cruise), 85_000);
+        bbr.loss.short_term_inflight = Some(50_000);
+        assert_eq!(window(&mut bbr, State::Cruise), 50_000);
+        assert_eq!(window(&mut bbr, State::ProbeRtt), 12_000, "the initial window, without a round-trip time");
     }
 }

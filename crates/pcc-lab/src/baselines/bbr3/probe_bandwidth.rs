@@ -6,7 +6,7 @@ use super::{Bbr3, State};
 use pcc::{Rate, Time};
 use std::time::Duration;
 
-/// The part of the in-flight bound that is left to others while cruising (2.5).
+/// The part of the in-flight bound that is left to others while cruising (2.7).
 const HEADROOM: f64 = 0.15;
 /// Round trips after which Reno would have probed, at most (5.3.3.5.2).
 const MAX_RENO_ROUNDS: u64 = 63;

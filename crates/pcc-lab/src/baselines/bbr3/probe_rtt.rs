@@ -5,13 +5,13 @@ use super::{Bbr3, State};
 use pcc::Time;
 use std::time::Duration;
 
-/// How long a minimum counts (2.13).
+/// How long a minimum counts (2.13.1).
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
-/// How long the flow goes without a new minimum until it looks for one (2.15).
+/// How long the flow goes without a new minimum until it looks for one (2.13.2).
 const PROBE_INTERVAL: Duration = Duration::from_secs(5);
-/// How long the in-flight data is held low (2.15).
+/// How long the in-flight data is held low (2.13.2).
 const PROBE_TIME: Duration = Duration::from_millis(200);
-/// Bandwidth-delay products in flight meanwhile (2.15).
+/// Bandwidth-delay products in flight meanwhile (2.13.2).
 pub(super) const WINDOW_GAIN: f64 = 0.5;
 
 /// The minimum of the last ten seconds, and when to look for another.

@@ -8,7 +8,7 @@
 mod probe;
 
 use super::windowed_filter::WindowedMax;
-use super::{INITIAL_MTU, usable_mtu};
+use super::{INITIAL_MTU, usable_mtu, usable_rtt};
 use core::cmp::Reverse;
 use pcc::{AckedPacket, CongestionControl, LostPacket, Rate, SentPacket, Time};
 use probe::Probe;
@@ -30,8 +30,6 @@ const TIT_FOR_TAT: f64 = 0.1;
 const TOLERATED_LOSS: f64 = 0.1;
 /// Packets that may be in flight at any rate (ours).
 const CAP_PACKETS: u64 = 10;
-/// Round-trip times above are clock errors.
-const MAX_RTT: Duration = Duration::from_secs(600);
 /// Doublings of the time between probes at the least rate that fail (ours).
 const MAX_BACKOFF: u32 = 6;
 
@@ -149,7 +147,7 @@ impl CongestionControl for Pcp {
     }
 
     fn on_packet_acked(&mut self, packet: &AckedPacket) {
-        let rtt = packet.rtt.min(MAX_RTT);
+        let rtt = usable_rtt(packet.rtt);
         self.min_delay.update(packet.time.as_nanos(), Reverse(rtt), MIN_DELAY_WINDOW.as_nanos() as u64);
         self.rtt = if self.base.is_none() { rtt } else { self.rtt / 8 * 7 + rtt / 8 };
         if self.base.is_none() {

@@ -8,7 +8,7 @@
 mod model;
 
 use super::{INITIAL_MTU, usable_mtu};
-use model::{BINS, Belief, MODEL, TICK_SECONDS};
+use model::{Belief, IGNORANCE, MODEL, TICK_SECONDS};
 use pcc::{AckedPacket, CongestionControl, LostPacket, PacketTable, Rate, SentPacket, Time};
 use std::time::Duration;
 
@@ -18,9 +18,6 @@ const TICK: Duration = Duration::from_millis((TICK_SECONDS * 1e3) as u64);
 const RISK: f64 = 0.05;
 /// Ticks in turn without a call after which nothing is believed any more: five seconds.
 const FORGET: u64 = 250;
-/// What all rates being equally likely means.
-const IGNORANCE: Belief = [1.0 / BINS as f64; BINS];
-
 /// The controller.
 #[derive(Debug)]
 pub(super) struct Sprout {
@@ -75,11 +72,13 @@ impl Sprout {
 
     fn end_tick(&mut self, end: Time) {
         self.belief = MODEL.evolve(&self.belief);
-        let arrived = core::mem::take(&mut self.arrived);
-        // Nothing arrived, but nothing could have: what was sent is still on its way (section 3.2, "time-to-next").
-        let expected = self.in_flight.first().is_some_and(|(_, sent)| Some(end.since(*sent)) > self.min_rtt);
-        if arrived > 0 || (expected && self.min_rtt.is_some()) {
-            MODEL.observe(&mut self.belief, arrived as f64 / self.mtu as f64);
+        let packets = core::mem::take(&mut self.arrived) as f64 / self.mtu as f64;
+        // When the oldest packet in flight would have arrived, had it not waited.
+        let due = self.min_rtt.zip(self.in_flight.first()).map(|(rtt, (_, sent))| *sent + rtt);
+        if due.is_some_and(|due| due <= end) {
+            MODEL.observe(&mut self.belief, packets);
+        } else {
+            MODEL.observe_at_least(&mut self.belief, packets);
         }
     }
 }
@@ -94,7 +93,7 @@ impl CongestionControl for Sprout {
     fn on_packet_acked(&mut self, packet: &AckedPacket) {
         self.advance(packet.time);
         if self.in_flight.take(packet.number).is_some() {
-            self.arrived += packet.bytes;
+            self.arrived = self.arrived.saturating_add(packet.bytes);
             self.min_rtt = Some(self.min_rtt.map_or(packet.rtt, |min| min.min(packet.rtt)));
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 /// Rates that the model knows: from 0 to [`MAX_RATE`] (section 3.1).
-pub(super) const BINS: usize = 256;
+const BINS: usize = 256;
 /// The largest rate, in packets a second.
 const MAX_RATE: f64 = 1000.0;
 /// The length of a tick, in seconds (section 3.1).
@@ -24,6 +24,9 @@ const REACH: f64 = 5.0;
 /// A distribution over the rates.
 pub(super) type Belief = [f64; BINS];
 
+/// All rates are equally likely.
+pub(super) const IGNORANCE: Belief = [1.0 / BINS as f64; BINS];
+
 /// The tables of the model.
 #[derive(Debug)]
 pub(super) struct Model {
@@ -31,6 +34,8 @@ pub(super) struct Model {
     motion: Vec<(usize, Vec<f64>)>,
     /// The packets that each rate brings in a tick on average, and their logarithm.
     means: Vec<(f64, f64)>,
+    /// For each rate, the probabilities of 0, 1, 2 ... packets in a tick.
+    ticks: Vec<Vec<f64>>,
     /// For each total, the probability that a link that is at each rate now brings it until the horizon.
     totals: Vec<Belief>,
 }
@@ -47,28 +52,25 @@ fn normal(x: f64) -> f64 {
     0.5 * libm::erfc(-x / core::f64::consts::SQRT_2)
 }
 
-/// Where a rate moves in a tick. What would go below zero or above the largest rate ends there.
+/// Where a rate moves in a tick. What would leave the range is dropped, as in the authors' code, so that a rate near zero
+/// doesn't have to end in an outage.
 fn motion(bin: usize) -> (usize, Vec<f64>) {
     let width = rate(1);
     let deviation = SIGMA * TICK_SECONDS.sqrt();
     let reach = (REACH * deviation / width) as usize;
     let (first, last) = (bin.saturating_sub(reach), (bin + reach).min(BINS - 1));
-    // The upper edge of a bin, in standard deviations from here.
-    let edge = |to: usize| (to as f64 - bin as f64 + 0.5) * width / deviation;
-    let mut row: Vec<f64> = (first..=last)
-        .map(|to| {
-            let below = if to == first { 0.0 } else { normal(edge(to - 1)) };
-            let upto = if to == last { 1.0 } else { normal(edge(to)) };
-            upto - below
-        })
-        .collect();
-    if bin == 0 {
-        // An outage tends to last.
-        let escapes = 1.0 - libm::exp(-OUTAGE_ESCAPES * TICK_SECONDS);
-        row.iter_mut().for_each(|probability| *probability *= escapes);
-        row[0] += 1.0 - escapes;
-    }
-    (first, row)
+    // An outage tends to last.
+    let stays = libm::exp(-OUTAGE_ESCAPES * TICK_SECONDS);
+    let row = (first..=last).map(|to| {
+        let distance = (to as f64 - bin as f64) * width;
+        let moves = normal((distance + width / 2.0) / deviation) - normal((distance - width / 2.0) / deviation);
+        match (bin, to) {
+            (0, 0) => moves * stays,
+            (0, _) => moves * (1.0 - stays),
+            _ => moves,
+        }
+    });
+    (first, row.collect())
 }
 
 /// The Poisson probabilities of 0, 1, 2 ... packets, of which `mean` come on average.
@@ -95,15 +97,19 @@ impl Model {
     fn new() -> Model {
         let motion: Vec<_> = (0..BINS).map(motion).collect();
         // What a tick brings, by the rate some ticks before.
-        let mut tick: Vec<Vec<f64>> = (0..BINS).map(|bin| poisson(rate(bin) * TICK_SECONDS)).collect();
-        let mut total = tick.clone();
+        let ticks: Vec<Vec<f64>> = (0..BINS).map(|bin| poisson(rate(bin) * TICK_SECONDS)).collect();
+        let (mut tick, mut total) = (ticks.clone(), ticks.clone());
+        // How much of each rate's probability hasn't left the range.
+        let mut kept = vec![1.0; BINS];
         for _ in 1..HORIZON {
             tick = motion.iter().map(|(first, row)| mix(&tick[*first..], row)).collect();
-            total = total.iter().zip(&tick).map(|(total, tick)| convolve(total, tick)).collect();
+            kept = motion.iter().map(|(first, row)| dot(&kept[*first..], row)).collect();
+            let next = tick.iter().zip(&kept).map(|(tick, kept)| tick.iter().map(|p| p / kept).collect::<Vec<_>>());
+            total = total.iter().zip(next).map(|(total, next)| convolve(total, &next)).collect();
         }
         let totals = (0..MAX_TOTAL).map(|count| core::array::from_fn(|bin| total[bin][count])).collect();
         let means = (0..BINS).map(|bin| rate(bin) * TICK_SECONDS).map(|mean| (mean, libm::log(mean))).collect();
-        Model { motion, means, totals }
+        Model { motion, means, ticks, totals }
     }
 
     /// A tick passes (section 3.2.1).
@@ -114,6 +120,7 @@ impl Model {
                 *sum += weight * probability;
             }
         }
+        normalise(&mut evolved);
         evolved
     }
 
@@ -122,26 +129,44 @@ impl Model {
         // Relative to the likeliest rate, so that nothing underflows; the factorial is the same for all.
         let log = |(mean, log_mean): &(f64, f64)| if count > 0.0 { count * log_mean - mean } else { -mean };
         let highest = self.means.iter().map(log).fold(f64::NEG_INFINITY, f64::max);
-        for (probability, mean) in belief.iter_mut().zip(&self.means) {
-            *probability *= libm::exp(log(mean) - highest);
-        }
-        let sum: f64 = belief.iter().sum();
-        if sum > f64::MIN_POSITIVE {
-            belief.iter_mut().for_each(|probability| *probability /= sum);
-        } else {
-            *belief = [1.0 / BINS as f64; BINS];
-        }
+        update(belief, self.means.iter().map(|mean| libm::exp(log(mean) - highest)));
+    }
+
+    /// `count` packets came in the tick, and more would have come if there had been more.
+    pub fn observe_at_least(&self, belief: &mut Belief, count: f64) {
+        let whole = (count as usize).min(MAX_COUNT);
+        update(belief, self.ticks.iter().map(|tick| 1.0 - tick[..whole].iter().sum::<f64>()));
     }
 
     /// The packets that the link brings until the horizon with all but the probability `risk` (section 3.3).
     pub fn forecast(&self, belief: &Belief, risk: f64) -> usize {
         let mut sum = 0.0;
         let fewer = |probabilities: &Belief| {
-            sum += belief.iter().zip(probabilities).map(|(a, b)| a * b).sum::<f64>();
+            sum += dot(belief, probabilities);
             sum < risk
         };
         self.totals.iter().map(fewer).take_while(|fewer| *fewer).count()
     }
+}
+
+/// Multiplies a belief by likelihoods.
+fn update(belief: &mut Belief, likelihoods: impl Iterator<Item = f64>) {
+    belief.iter_mut().zip(likelihoods).for_each(|(probability, likelihood)| *probability *= likelihood);
+    normalise(belief);
+}
+
+/// Makes the sum one; if nothing is left, all rates are equally likely.
+fn normalise(belief: &mut Belief) {
+    let sum: f64 = belief.iter().sum();
+    if sum > f64::MIN_POSITIVE {
+        belief.iter_mut().for_each(|probability| *probability /= sum);
+    } else {
+        *belief = IGNORANCE;
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// The mean of distributions with weights.
@@ -159,24 +184,21 @@ fn mix(distributions: &[Vec<f64>], weights: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    const UNIFORM: Belief = [1.0 / BINS as f64; BINS];
-
     fn mean_rate(belief: &Belief) -> f64 {
         belief.iter().enumerate().map(|(bin, probability)| rate(bin) * probability).sum()
     }
 
     #[test]
     fn probabilities_sum_to_one() {
-        for (_, row) in &MODEL.motion {
-            assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-        }
+        let (_, middle) = &MODEL.motion[BINS / 2];
+        assert!((middle.iter().sum::<f64>() - 1.0).abs() < 1e-6, "no more than five standard deviations away");
         let low: f64 = MODEL.totals.iter().map(|totals| totals[BINS / 4]).sum();
         assert!((low - 1.0).abs() < 1e-6, "few counts are cut off at 250 packets a second: {low}");
     }
 
     #[test]
     fn the_belief_follows_what_arrives() {
-        let mut belief = UNIFORM;
+        let mut belief = IGNORANCE;
         for _ in 0..50 {
             belief = MODEL.evolve(&belief);
             MODEL.observe(&mut belief, 8.0);
@@ -186,7 +208,12 @@ mod tests {
             belief = MODEL.evolve(&belief);
             MODEL.observe(&mut belief, 0.0);
         }
-        assert!(belief[0] > 0.5, "an outage: {}", belief[0]);
+        assert!(mean_rate(&belief) < 30.0, "an outage: {}", mean_rate(&belief));
+        MODEL.observe_at_least(&mut belief, 0.0);
+        let before = mean_rate(&belief);
+        assert!(before < 30.0, "no less than none says nothing");
+        MODEL.observe_at_least(&mut belief, 2.0);
+        assert!(mean_rate(&belief) > before);
         MODEL.observe(&mut belief, 1e6);
         assert!(belief[BINS - 1] > 0.99, "more than the model knows");
     }

@@ -6,7 +6,7 @@
 mod arrivals;
 mod sequence;
 
-use super::{INITIAL_MTU, usable_mtu};
+use super::{INITIAL_MTU, usable_mtu, usable_rtt};
 use arrivals::{Arrivals, PAIR_INTERVAL};
 use pcc::{AckedPacket, CongestionControl, LostPacket, Rate, SentPacket, Time};
 use sequence::Sequence;
@@ -176,8 +176,8 @@ impl CongestionControl for Udt {
         if let Some(sequence) = self.sequence.on_arrived(packet.number) {
             self.arrivals.on_arrived(sequence, packet.time);
             self.acked = self.acked.saturating_add(1);
-            let smoothed = self.smoothed_rtt.map_or(packet.rtt, |rtt| rtt / 8 * 7 + packet.rtt / 8);
-            self.smoothed_rtt = Some(smoothed);
+            let sample = usable_rtt(packet.rtt);
+            self.smoothed_rtt = Some(self.smoothed_rtt.map_or(sample, |rtt| rtt / 8 * 7 + sample / 8));
         }
     }
 
@@ -207,7 +207,7 @@ impl CongestionControl for Udt {
 
     /// `None` in slow start, which the window limits, and inside a packet pair.
     fn pacing_rate(&self) -> Option<Rate> {
-        let inside_pair = self.sequence.latest().is_some_and(|sequence| sequence % PAIR_INTERVAL == 0);
+        let inside_pair = self.sequence.latest().is_some_and(|sequence| sequence.is_multiple_of(PAIR_INTERVAL));
         let window_only = self.slow_start || inside_pair;
         (!window_only).then(|| Rate::from_bits_per_sec(self.mtu as f64 * 8.0 / self.period))
     }
