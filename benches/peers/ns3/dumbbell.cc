@@ -30,8 +30,8 @@ using namespace ns3;
 namespace {
 
 constexpr uint32_t PAYLOAD = 1448; // 1500 with IP and TCP headers and timestamps
-constexpr double PACKET = 1500;
-constexpr double FRAMED = (PACKET + 2) / PACKET;
+constexpr uint64_t PACKET = 1500;
+constexpr uint64_t FRAMED = PACKET + 2;
 constexpr uint16_t FIRST_PORT = 5000;
 
 struct Flow {
@@ -43,7 +43,7 @@ struct Flow {
 // Connects two nodes; the queue of the first one's device has this limit.
 NetDeviceContainer Link(Ptr<Node> from, Ptr<Node> to, double mbps, Time delay, uint64_t queueBytes) {
     std::ostringstream rate, limit;
-    rate << static_cast<uint64_t>(mbps * FRAMED * 1e6) << "bps";
+    rate << static_cast<uint64_t>(mbps * 1e6 * FRAMED / PACKET) << "bps";
     limit << queueBytes << "B";
     PointToPointHelper helper;
     helper.DisableFlowControl();
@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
     cmd.AddValue("rate", "of the bottleneck, Mbit/s of IP packets", mbps);
     cmd.AddValue("rtt", "without queueing, ms", rttMs);
     cmd.AddValue("loss", "probability that a data packet is lost before the queue", loss);
-    cmd.AddValue("queue", "limit in bytes, with the packet in service", queue);
+    cmd.AddValue("queue", "limit in bytes, with the packet in service, at least 3000", queue);
     cmd.AddValue("seconds", "simulated time", seconds);
     cmd.AddValue("seed", "of the random losses", seed);
     cmd.AddValue("starts", "when each flow starts, s, separated by commas", starts);
@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
     stack.Install(router);
     stack.Install(receiver);
 
-    auto limit = static_cast<uint64_t>((queue - PACKET) * FRAMED);
+    uint64_t limit = (queue - PACKET) * FRAMED / PACKET;
     NetDeviceContainer bottleneck = Link(router, receiver, mbps, MicroSeconds(rttMs * 500), limit);
     Ipv4Address destination = AssignAddresses(bottleneck, 0);
     for (uint32_t i = 0; i < flows.size(); ++i) {

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p pcc-lab --example peers <docs/data/links.csv`
 //!
-//! Packets are 1480 bytes on the wire and goodput is what streams deliver, so no controller gets past 0.975 of a rate.
+//! Packets are 1480 bytes on the wire, of which a stream gets about 1417: no goodput is above 0.958 of the rate.
 
 use pcc::Rate;
 use pcc_lab::link::PathConfig;
