@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
     uint64_t queue = 75000;
     uint32_t seed = 1;
     CommandLine cmd;
-    cmd.AddValue("tcp", "controller: the name of an ns-3 class", tcp);
+    cmd.AddValue("tcp", "controller: the name of an ns-3 class (TcpWestwood is Westwood+)", tcp);
     cmd.AddValue("rate", "of the bottleneck, Mbit/s of IP packets", mbps);
     cmd.AddValue("rtt", "without queueing, ms", rttMs);
     cmd.AddValue("loss", "probability that a data packet is lost before the queue", loss);
@@ -94,6 +94,7 @@ int main(int argc, char** argv) {
     Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(64 << 20));
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(64 << 20));
     Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(true));
+    Config::SetDefault("ns3::TcpWestwood::ProtocolType", StringValue("WestwoodPlus"));
     Config::SetDefault("ns3::BulkSendApplication::SendSize", UintegerValue(PAYLOAD));
 
     std::vector<Flow> flows;

@@ -4,15 +4,18 @@
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 benches/peers/ns3/build.sh
-[ $# -gt 0 ] || set -- TcpNewReno TcpLinuxReno TcpCubic TcpBic TcpHybla TcpIllinois TcpVegas TcpWestwoodPlus TcpLedbat TcpBbr
+[ $# -gt 0 ] || set -- TcpNewReno TcpLinuxReno TcpCubic TcpBic TcpHybla TcpIllinois TcpVegas TcpWestwood TcpLedbat TcpBbr
 
 row() { # LINK SEED OPTION...: one row for each flow
-    local link=$1 seed=$2 result note= means halves
-    result=$(timeout 150 nice -n 19 target/ns3-dumbbell --tcp="$tcp" --seed="$seed" "${@:3}") || note="stopped after 150 s"
+    local link=$1 seed=$2 result means halves
+    if ! result=$(ulimit -t 150 && nice -n 19 target/ns3-dumbbell --tcp="$tcp" --seed="$seed" "${@:3}"); then
+        echo "ns3,$tcp,$link,$seed,1,,,not done within 150 s of CPU"
+        return
+    fi
     IFS=, read -ra means <<<"$(sed -E 's/.*"goodput_mbps":\[([^]]*)\].*/\1/' <<<"$result")"
     IFS=, read -ra halves <<<"$(sed -E 's/.*"second_half_mbps":\[([^]]*)\].*/\1/' <<<"$result")"
     for flow in "${!means[@]}"; do
-        echo "ns3,$tcp,$link,$seed,$((flow + 1)),${means[flow]},${halves[flow]},$note"
+        echo "ns3,$tcp,$link,$seed,$((flow + 1)),${means[flow]},${halves[flow]},"
     done
 }
 
