@@ -167,6 +167,8 @@ impl Driver {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
     /// A sender that may not send a packet, or at no rate, would stand still for ever.
     #[test]
     fn no_events_stop_a_controller(ops in prop::collection::vec(ops(), 1..150)) {
@@ -175,9 +177,30 @@ proptest! {
             for &op in &ops {
                 driver.run(op);
                 let cap = driver.control.in_flight_cap();
-                prop_assert!(cap >= driver.mtu, "{name}: a cap of {cap} bytes, packets of {}", driver.mtu);
+                let least = driver.mtu.min(65_535);
+                prop_assert!((least..=1 << 62).contains(&cap), "{name}: a cap of {cap} bytes, packets of {least}");
                 let rate = driver.control.pacing_rate();
                 prop_assert!(rate.is_none_or(|rate| !rate.is_zero()), "{name}: a rate of zero");
+            }
+        }
+    }
+
+    /// After any events but those that end time, a path that works again gets at least a packet a minute.
+    #[test]
+    fn every_baseline_recovers(ops in prop::collection::vec(ops().prop_filter("time goes on", |op| {
+        !matches!(op, Op::Ack { rtt: Duration::MAX, .. } | Op::StepBack(_) | Op::Mtu(_))
+    }), 1..60)) {
+        for name in baselines::NAMES {
+            let mut driver = Driver::new(name);
+            ops.iter().for_each(|op| driver.run(*op));
+            driver.run(Op::AckOldest { packets: u8::MAX });
+            for _ in 0..200 {
+                driver.send(0, 1200);
+                driver.now += Duration::from_millis(50);
+                driver.run(Op::AckOldest { packets: 1 });
+            }
+            if let Some(rate) = driver.control.pacing_rate() {
+                prop_assert!(rate.time_for(1200) < Duration::from_secs(60), "{name}: {rate}");
             }
         }
     }
