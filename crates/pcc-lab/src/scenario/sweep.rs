@@ -93,7 +93,8 @@ struct Range {
 
 impl Range {
     fn read(key: &str, range: &Value) -> Result<Range, String> {
-        let expected = || format!("draw.from.\"{key}\" must be two quantities of one unit, such as [\"5mbit\", \"200mbit\"]");
+        let expected =
+            || format!("draw.from.\"{key}\" must be two quantities of one unit, such as [\"5mbit\", \"200mbit\"]");
         let [low, high] = range.as_array().map(Vec::as_slice).unwrap_or_default() else { return Err(expected()) };
         let split = |value: &Value| {
             let text = value.as_str()?;
@@ -108,11 +109,8 @@ impl Range {
 
     fn draw(&self, rng: &mut fastrand::Rng) -> Value {
         let uniform = rng.f64();
-        let number = if self.low > 0.0 {
-            self.low * libm::pow(self.high / self.low, uniform)
-        } else {
-            self.high * uniform
-        };
+        let number =
+            if self.low > 0.0 { self.low * libm::pow(self.high / self.low, uniform) } else { self.high * uniform };
         Value::String(format!("{number:.4}{}", self.unit))
     }
 }
@@ -131,7 +129,7 @@ fn show(value: &Value) -> String {
 pub fn set(scenario: &mut Table, key: &str, value: &Value) -> Result<(), ScenarioError> {
     let parts: Vec<&str> = key.split('.').collect();
     set_in_table(scenario, &parts, value)
-        .ok_or_else(|| ScenarioError::at(key.to_owned(), "the scenario has no such key to set".to_owned()))
+        .ok_or_else(|| ScenarioError::at(key.to_owned(), "there is no such key to set".to_owned()))
 }
 
 fn set_in_table(table: &mut Table, parts: &[&str], value: &Value) -> Option<()> {
@@ -151,8 +149,8 @@ fn set_in_value(inner: &mut Value, parts: &[&str], value: &Value) -> Option<()> 
         Value::Array(array) => {
             let (first, rest) = parts.split_first()?;
             let named = |element: &Value| element.get("name").and_then(Value::as_str) == Some(first);
-            if let Some(element) = first.parse().ok().and_then(|index: usize| array.get_mut(index)) {
-                return set_in_value(element, rest, value);
+            if let Ok(index) = first.parse::<usize>() {
+                return set_in_value(array.get_mut(index)?, rest, value);
             }
             if let Some(element) = array.iter_mut().find(|element| named(element)) {
                 return set_in_value(element, rest, value);
