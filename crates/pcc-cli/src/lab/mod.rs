@@ -32,7 +32,7 @@ fn jobs(wanted: Option<u16>) -> usize {
 }
 
 /// A JSON document for each run, one a line.
-fn json_lines(reports: &[RunReport]) -> anyhow::Result<String> {
+fn json_lines<'a>(reports: impl IntoIterator<Item = &'a RunReport>) -> anyhow::Result<String> {
     let mut lines = String::new();
     for report in reports {
         writeln!(lines, "{}", serde_json::to_string(report)?)?;

@@ -18,7 +18,7 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    pub(super) fn at(key: String, reason: String) -> ScenarioError {
+    pub(crate) fn at(key: String, reason: String) -> ScenarioError {
         ScenarioError { file: None, line: None, key, reason }
     }
 
@@ -45,7 +45,7 @@ impl ScenarioError {
 
     /// Adds the file, and the line of the key in it.
     #[must_use]
-    pub(super) fn located(self, file: &str, text: &str) -> ScenarioError {
+    pub(crate) fn located(self, file: &str, text: &str) -> ScenarioError {
         let line = locate(text, &self.key).map(|offset| text[..offset].matches('\n').count() + 1);
         ScenarioError { file: Some(file.to_owned()), line, ..self }
     }

@@ -64,7 +64,7 @@ impl Sweep {
                 };
                 Ok(Point { label, set: set.into_iter().collect() })
             }
-            (value, Some(key)) => Ok(Point { label: show(value), set: vec![(key.clone(), value.clone())] }),
+            (value, Some(key)) => Ok(Point { label: label_of(value), set: vec![(key.clone(), value.clone())] }),
             (value, None) => Err(fault(format!("the value {value} needs a key; add key = \"link.rate\", for example"))),
         };
         self.values.iter().map(point).collect()
@@ -116,7 +116,7 @@ impl Range {
 }
 
 /// A value as a label.
-fn show(value: &Value) -> String {
+pub(crate) fn label_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
