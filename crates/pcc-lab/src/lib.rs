@@ -5,6 +5,8 @@ pub mod controller;
 pub mod expression;
 pub mod figure;
 pub mod link;
+pub mod plot;
+mod pool;
 pub mod quantity;
 pub mod relay;
 pub mod report;

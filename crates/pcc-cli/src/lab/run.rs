@@ -1,15 +1,12 @@
 //! `pcc lab run`: a scenario.
 
-use super::progress;
+use super::{jobs, json_lines, plots, progress, write};
 use crate::output::{USAGE, show};
-use anyhow::Context;
-use pcc_lab::report::{RunReport, table};
+use pcc_lab::report::table;
 use pcc_lab::scenario::{Plan, ScenarioError};
-use std::fmt::Write;
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::thread::available_parallelism;
 use toml::Value;
 
 const EXAMPLES: &str = "\
@@ -47,7 +44,7 @@ pub struct Args {
     /// Print a JSON document for each run, one a line, on standard output instead of the table.
     #[arg(long)]
     json: bool,
-    /// Write runs.jsonl, table.txt, and for each run a plot over time (SVG) into this directory.
+    /// Write runs.jsonl, table.txt, and plots of the runs over time (SVG) into this directory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -100,17 +97,20 @@ fn experiment(args: &Args, plan: &Plan) -> anyhow::Result<()> {
         (None, Some(seeds)) => seeds.clone().collect(),
         (None, None) => (1..=plan.scenario.seeds.into()).collect(),
     };
-    let jobs = args.jobs.map_or_else(|| available_parallelism().map_or(1, usize::from), usize::from);
+    let jobs = jobs(args.jobs);
     let bar = progress::bar(plan.cases.len() * seeds.len());
-    let reports = plan.run(&seeds, jobs, args.out.is_some(), &|done| bar.set_position(done as u64))?;
+    let progress = |done| bar.set_position(done as u64);
+    let reports = match &args.out {
+        Some(folder) => plots::run(plan, &seeds, jobs, folder, &progress)?,
+        None => plan.run(&seeds, jobs, &progress)?,
+    };
     bar.finish_and_clear();
     let lines = json_lines(&reports)?;
     let text = format!("{}\n{}", heading(plan, &seeds), table(&reports));
     show(if args.json { &lines } else { &text })?;
     if let Some(folder) = &args.out {
-        std::fs::create_dir_all(folder).with_context(|| format!("can't create {}", folder.display()))?;
-        write(folder, "runs.jsonl", &lines)?;
-        write(folder, "table.txt", &text)?;
+        write(&folder.join("runs.jsonl"), &lines)?;
+        write(&folder.join("table.txt"), &text)?;
     }
     Ok(())
 }
@@ -122,17 +122,4 @@ fn heading(plan: &Plan, seeds: &[u64]) -> String {
         [] => String::new(),
     };
     format!("{}{}{seeds}", plan.scenario.title, if plan.scenario.title.is_empty() { "" } else { "; " })
-}
-
-fn json_lines(reports: &[RunReport]) -> anyhow::Result<String> {
-    let mut lines = String::new();
-    for report in reports {
-        writeln!(lines, "{}", serde_json::to_string(report)?)?;
-    }
-    Ok(lines)
-}
-
-fn write(folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
-    let file = folder.join(name);
-    std::fs::write(&file, text).with_context(|| format!("can't write {}", file.display()))
 }

@@ -110,6 +110,7 @@ fn link_report(name: String, config: &PathConfig, outcome: &LinkOutcome, scenari
         utilisation: config.capacity(from, to).map(|bytes| counters.delivered_bytes as f64 / bytes.max(1) as f64),
         lost: share(counters.lost),
         dropped: share(counters.dropped + counters.policed),
+        config: config.clone(),
     }
 }
 

@@ -9,6 +9,7 @@ pub use metrics::{METRICS, quantile};
 pub use table::{aligned, median, table};
 
 use crate::controller::EventLog;
+use crate::link::PathConfig;
 use crate::scenario::{Case, ScenarioError};
 use crate::sim::Outcome;
 use pcc::Event;
@@ -96,6 +97,9 @@ pub struct LinkReport {
     pub lost: f64,
     /// The share of packets that the queue or the policer dropped.
     pub dropped: f64,
+    /// The link as it was built for this run.
+    #[serde(skip)]
+    pub config: PathConfig,
 }
 
 impl Case {

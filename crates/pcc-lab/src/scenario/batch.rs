@@ -1,9 +1,8 @@
 //! Many runs on all cores.
 
-use super::{Plan, ScenarioError};
+use super::{Case, Plan, ScenarioError};
+use crate::pool;
 use crate::report::RunReport;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 impl Plan {
     /// Runs every case with every seed on `jobs` threads, and gives the reports in the order of the cases and, for each, of the seeds; that
@@ -16,25 +15,24 @@ impl Plan {
         &self,
         seeds: &[u64],
         jobs: usize,
-        record: bool,
         progress: &(dyn Fn(usize) + Sync),
     ) -> Result<Vec<RunReport>, ScenarioError> {
+        self.map(seeds, jobs, progress, |case, seed| case.run(seed, false))
+    }
+
+    /// Does `work`, which may run the case and look at what it recorded, for every case and seed.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `work`.
+    pub fn map<R: Send, E: Send>(
+        &self,
+        seeds: &[u64],
+        jobs: usize,
+        progress: &(dyn Fn(usize) + Sync),
+        work: impl Fn(&Case, u64) -> Result<R, E> + Sync,
+    ) -> Result<Vec<R>, E> {
         let runs: Vec<_> = self.cases.iter().flat_map(|case| seeds.iter().map(move |seed| (case, *seed))).collect();
-        let next = AtomicUsize::new(0);
-        let finished = AtomicUsize::new(0);
-        let reports = Mutex::new(Vec::new());
-        let work = || {
-            while let Some((index, (case, seed))) =
-                Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|index| Some((index, runs.get(index)?)))
-            {
-                let report = case.run(*seed, record);
-                reports.lock().unwrap_or_else(PoisonError::into_inner).push((index, report));
-                progress(finished.fetch_add(1, Ordering::Relaxed) + 1);
-            }
-        };
-        std::thread::scope(|scope| (0..jobs.max(1)).for_each(|_| drop(scope.spawn(work))));
-        let mut reports = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
-        reports.sort_by_key(|(index, _)| *index);
-        reports.into_iter().map(|(_, report)| report).collect()
+        pool::map(&runs, jobs, |(case, seed)| work(case, *seed), progress).into_iter().collect()
     }
 }

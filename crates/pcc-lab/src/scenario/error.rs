@@ -1,6 +1,7 @@
 //! What is wrong with a scenario, and where.
 
 use std::fmt;
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// What is wrong with a scenario.
@@ -17,25 +18,44 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    pub(super) fn at(key: String, reason: String) -> ScenarioError {
+    pub(crate) fn at(key: String, reason: String) -> ScenarioError {
         ScenarioError { file: None, line: None, key, reason }
     }
 
     /// An error of the TOML reader, which shows the place itself.
     pub(super) fn syntax(error: &toml::de::Error) -> ScenarioError {
-        ScenarioError::at(String::new(), error.to_string().trim_end().to_owned())
+        let hint = match error.message() {
+            "invalid type: map, expected a sequence" => "; write it with two brackets, such as [[link]]",
+            _ => "",
+        };
+        ScenarioError::at(String::new(), format!("{}{hint}", error.to_string().trim_end()))
+    }
+
+    /// Adds what gave the key its value: a sweep, by its name, or somebody from outside.
+    #[must_use]
+    pub(super) fn set_by(self, sweep: Option<&str>, key: &str) -> ScenarioError {
+        let about = if self.key.is_empty() { key } else { &self.key };
+        match sweep {
+            Some(sweep) => {
+                ScenarioError { reason: format!("{about}: {}", self.reason), key: format!("sweep.{sweep}"), ..self }
+            }
+            None => ScenarioError { key: about.to_owned(), ..self },
+        }
     }
 
     /// Adds the file, and the line of the key in it.
     #[must_use]
-    pub(super) fn located(self, file: &str, text: &str) -> ScenarioError {
+    pub(crate) fn located(self, file: &str, text: &str) -> ScenarioError {
         let line = locate(text, &self.key).map(|offset| text[..offset].matches('\n').count() + 1);
         ScenarioError { file: Some(file.to_owned()), line, ..self }
     }
 
-    /// Adds the case of a sweep in which it is wrong.
+    /// Adds the case in which it is wrong, if there are several.
     #[must_use]
     pub(super) fn in_case(self, case: &str) -> ScenarioError {
+        if case.is_empty() {
+            return self;
+        }
         ScenarioError { reason: format!("{} (in the case {case})", self.reason), ..self }
     }
 }
@@ -68,10 +88,16 @@ fn locate(text: &str, key: &str) -> Option<usize> {
                 Some((name, inner)) => (place, value) = (name.span().start, inner),
                 None => break,
             },
-            DeValue::Array(array) => match part.parse().ok().and_then(|index: usize| array.get(index)) {
-                Some(inner) => (place, value) = (inner.span().start, inner),
-                None => break,
-            },
+            DeValue::Array(array) => {
+                let named = |element: &&Spanned<DeValue<'_>>| {
+                    element.get_ref().get("name").and_then(|name| name.get_ref().as_str()) == Some(part)
+                };
+                let index = part.parse().ok().and_then(|index: usize| array.get(index));
+                match index.or_else(|| array.iter().find(named)) {
+                    Some(inner) => (place, value) = (inner.span().start, inner),
+                    None => break,
+                }
+            }
             _ => break,
         }
     }

@@ -31,7 +31,9 @@ mod text;
 pub use error::ScenarioError;
 pub use flow::{Flow, OnOff, VideoTable};
 pub use link::{Change, Link, Loss, PolicerTable, Queue, QueueLimit, ReorderingTable, Vary};
+pub(crate) use plan::shown;
 pub use plan::{Case, Plan};
+pub(crate) use sweep::label_of;
 pub use sweep::{Draw, Point, Sweep};
 pub use text::{Share, Short, Size, Span, Speed};
 

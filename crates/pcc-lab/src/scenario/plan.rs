@@ -53,45 +53,81 @@ impl Plan {
 
     fn cases_of(text: &str, folder: PathBuf, overrides: &[(String, Value)]) -> Result<Plan, ScenarioError> {
         // First as it stands, so that errors show the line.
-        let written: Scenario = toml::from_str(text).map_err(|error| ScenarioError::syntax(&error))?;
+        toml::from_str::<Scenario>(text).map_err(|error| ScenarioError::syntax(&error))?;
         let mut table: Table = toml::from_str(text).map_err(|error| ScenarioError::syntax(&error))?;
-        for (key, value) in overrides {
-            sweep::set(&mut table, key, value)?;
-        }
-        let scenario: Scenario = if overrides.is_empty() { written } else { read(&table)? };
+        let settings: Vec<Setting> = overrides.iter().map(|(key, value)| Setting { sweep: None, key, value }).collect();
+        let scenario = apply(&mut table, &settings, read)?;
         let axes = scenario.sweep.iter().map(|sweep| sweep.points()).collect::<Result<Vec<_>, _>>()?;
         if axes.iter().map(Vec::len).try_fold(1usize, usize::checked_mul).is_none_or(|cases| cases > MOST_CASES) {
             return Err(ScenarioError::at("sweep".to_owned(), format!("these are more than {MOST_CASES} cases")));
         }
         let names: Vec<&String> = scenario.sweep.iter().map(|sweep| &sweep.name).collect();
-        let mut cases = Vec::new();
-        for points in combinations(&axes) {
+        let case = |points: &Vec<&Point>| {
             let labels: Vec<(String, String)> =
-                names.iter().zip(&points).map(|(name, point)| ((*name).clone(), point.label.clone())).collect();
-            let shown = labels.iter().map(|(name, label)| format!("{name} = {label}")).collect::<Vec<_>>().join(", ");
-            let scenario = case(&table, &points).map_err(|error| error.in_case(&shown))?;
-            cases.push(Case { labels, scenario, folder: folder.clone() });
-        }
-        if cases.len() == 1 && scenario.sweep.is_empty() {
-            scenario.check()?;
-        }
+                names.iter().zip(points).map(|(name, point)| ((*name).clone(), point.label.clone())).collect();
+            let settings: Vec<Setting> = names
+                .iter()
+                .zip(points)
+                .flat_map(|(name, point)| {
+                    point.set.iter().map(|(key, value)| Setting { sweep: Some(name), key, value })
+                })
+                .collect();
+            let scenario =
+                apply(&mut table.clone(), &settings, checked).map_err(|error| error.in_case(&shown(&labels)))?;
+            Ok(Case { labels, scenario, folder: folder.clone() })
+        };
+        let cases = combinations(&axes).iter().map(case).collect::<Result<Vec<_>, ScenarioError>>()?;
         Ok(Plan { scenario, cases })
     }
 }
 
-/// The scenario with the values of one combination.
-fn case(table: &Table, points: &[&Point]) -> Result<Scenario, ScenarioError> {
-    let mut table = table.clone();
-    for (key, value) in points.iter().flat_map(|point| &point.set) {
-        sweep::set(&mut table, key, value)?;
+/// Labels as in `queue = 75kB, sender = cubic`.
+pub(crate) fn shown(labels: &[(String, String)]) -> String {
+    labels.iter().map(|(name, label)| format!("{name} = {label}")).collect::<Vec<_>>().join(", ")
+}
+
+/// A key that takes a value, by a sweep or from outside.
+struct Setting<'a> {
+    sweep: Option<&'a str>,
+    key: &'a str,
+    value: &'a Value,
+}
+
+/// Sets keys and reads the result; an error names the setting that is to blame.
+fn apply(
+    table: &mut Table,
+    settings: &[Setting<'_>],
+    read: fn(&Table) -> Result<Scenario, ScenarioError>,
+) -> Result<Scenario, ScenarioError> {
+    let before = table.clone();
+    for Setting { sweep, key, value } in settings {
+        sweep::set(table, key, value).map_err(|error| error.set_by(*sweep, key))?;
     }
-    let scenario = read(&table)?;
-    scenario.check()?;
-    Ok(scenario)
+    read(table).map_err(|error| {
+        // The first setting after which it was wrong in this way.
+        let mut table = before;
+        if read(&table).is_err_and(|earlier| earlier == error) {
+            return error;
+        }
+        let to_blame = settings.iter().find(|Setting { key, value, .. }| {
+            sweep::set(&mut table, key, value).is_ok() && read(&table).is_err_and(|earlier| earlier == error)
+        });
+        match to_blame {
+            Some(Setting { sweep, key, .. }) => error.set_by(*sweep, key),
+            None => error,
+        }
+    })
 }
 
 fn read(table: &Table) -> Result<Scenario, ScenarioError> {
-    Value::Table(table.clone()).try_into().map_err(|error| ScenarioError::syntax(&error))
+    let scenario: Result<Scenario, toml::de::Error> = Value::Table(table.clone()).try_into();
+    scenario.map_err(|error| ScenarioError::at(String::new(), error.message().to_owned()))
+}
+
+fn checked(table: &Table) -> Result<Scenario, ScenarioError> {
+    let scenario = read(table)?;
+    scenario.check()?;
+    Ok(scenario)
 }
 
 /// Every way to take one point of each axis; the last axis runs fastest.

@@ -64,7 +64,7 @@ impl Sweep {
                 };
                 Ok(Point { label, set: set.into_iter().collect() })
             }
-            (value, Some(key)) => Ok(Point { label: show(value), set: vec![(key.clone(), value.clone())] }),
+            (value, Some(key)) => Ok(Point { label: label_of(value), set: vec![(key.clone(), value.clone())] }),
             (value, None) => Err(fault(format!("the value {value} needs a key; add key = \"link.rate\", for example"))),
         };
         self.values.iter().map(point).collect()
@@ -116,7 +116,7 @@ impl Range {
 }
 
 /// A value as a label.
-fn show(value: &Value) -> String {
+pub(crate) fn label_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
@@ -129,7 +129,7 @@ fn show(value: &Value) -> String {
 pub fn set(scenario: &mut Table, key: &str, value: &Value) -> Result<(), ScenarioError> {
     let parts: Vec<&str> = key.split('.').collect();
     set_in_table(scenario, &parts, value)
-        .ok_or_else(|| ScenarioError::at(key.to_owned(), "the scenario has no such key to set".to_owned()))
+        .ok_or_else(|| ScenarioError::at(key.to_owned(), "there is no such key to set".to_owned()))
 }
 
 fn set_in_table(table: &mut Table, parts: &[&str], value: &Value) -> Option<()> {
@@ -149,8 +149,8 @@ fn set_in_value(inner: &mut Value, parts: &[&str], value: &Value) -> Option<()> 
         Value::Array(array) => {
             let (first, rest) = parts.split_first()?;
             let named = |element: &Value| element.get("name").and_then(Value::as_str) == Some(first);
-            if let Some(element) = first.parse().ok().and_then(|index: usize| array.get_mut(index)) {
-                return set_in_value(element, rest, value);
+            if let Ok(index) = first.parse::<usize>() {
+                return set_in_value(array.get_mut(index)?, rest, value);
             }
             if let Some(element) = array.iter_mut().find(|element| named(element)) {
                 return set_in_value(element, rest, value);

@@ -1,4 +1,22 @@
 //! Figures of the papers: what a scenario's runs are compared with.
+//!
+//! A [`Study`] is a scenario file with a `[figure]`. [`run`] runs many of them at once; [`Finished`] has the plots, and
+//! the findings about the claims; [`markdown`] writes all of it down.
+
+mod check;
+mod claims;
+mod label;
+mod markdown;
+mod plots;
+mod select;
+mod set_up;
+mod study;
+#[cfg(test)]
+mod tests;
+
+pub use claims::{Finding, Verdict};
+pub use markdown::markdown;
+pub use study::{Finished, Study, UnknownFigure, choose, run};
 
 use serde::Deserialize;
 use toml::Table;
@@ -33,7 +51,7 @@ pub struct Plot {
     /// Its title; the scenario's if it isn't given.
     #[serde(default)]
     pub title: String,
-    /// Lines: the sweep along the x axis; its labels should begin with numbers.
+    /// Lines: the sweep along the x axis; its labels should begin with numbers. Scatter: the metric there.
     pub x: Option<String>,
     /// The metric.
     #[serde(default = "goodput")]
@@ -45,6 +63,10 @@ pub struct Plot {
     /// Only the cases with these labels, by sweep.
     #[serde(default, rename = "where")]
     pub only: Table,
+    /// As a ratio to the case with these labels, all others being the same.
+    pub over: Option<Table>,
+    /// As a ratio to this `[[flow]]` of the same run.
+    pub over_flow: Option<String>,
     /// Whether the x axis is logarithmic.
     #[serde(default)]
     pub log_x: bool,
@@ -65,7 +87,7 @@ pub enum PlotKind {
     Lines,
     /// The distribution of a metric over cases and seeds.
     Cdf,
-    /// One point per case: another metric over the first.
+    /// One point per case, the median over seeds: one metric over another.
     Scatter,
     /// Goodput of each flow over time, of one case.
     Time,
