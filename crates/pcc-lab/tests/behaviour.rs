@@ -72,7 +72,6 @@ fn a_seed_gives_the_same_run() {
     let reports = |jobs| serde_json::to_string(&plan.run(&[3, 4], jobs, &|_| {}).unwrap()).unwrap();
     let once = reports(1);
     assert_eq!(once, reports(2));
-    let goodputs: Vec<f64> =
-        plan.run(&[3, 4], 2, &|_| {}).unwrap().iter().map(|report| report.goodput).collect();
+    let goodputs: Vec<f64> = plan.run(&[3, 4], 2, &|_| {}).unwrap().iter().map(|report| report.goodput).collect();
     assert!(goodputs[0] != goodputs[1] && median(goodputs).is_some(), "another seed, another run");
 }

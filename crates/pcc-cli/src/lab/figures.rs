@@ -138,14 +138,19 @@ mod tests {
         for (file, text) in figure::choose(FILES, &[]).unwrap() {
             for quick in [false, true] {
                 let study = Study::parse(file, text, quick);
-                assert!(study.as_ref().is_ok_and(|study| study.runs() > 0), "{:?}", study.map_err(|error| error.to_string()));
+                assert!(
+                    study.as_ref().is_ok_and(|study| study.runs() > 0),
+                    "{:?}",
+                    study.map_err(|error| error.to_string())
+                );
             }
         }
     }
 
     #[test]
     fn ids_are_unique() {
-        let ids: Vec<String> = FILES.iter().filter_map(|(file, text)| Some(Study::parse(file, text, true).ok()?.figure.id)).collect();
+        let ids: Vec<String> =
+            FILES.iter().filter_map(|(file, text)| Some(Study::parse(file, text, true).ok()?.figure.id)).collect();
         let distinct: std::collections::BTreeSet<&String> = ids.iter().collect();
         assert_eq!(distinct.len(), ids.len(), "{ids:?}");
     }

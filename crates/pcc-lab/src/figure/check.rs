@@ -47,7 +47,8 @@ impl Plot {
 fn check(quantity: &Quantity<'_>, metric_key: &str, plan: &Plan) -> Result<(), Fault> {
     check_metric(metric_key, quantity.metric)?;
     for (key, flow) in [("flow", quantity.flow), ("over-flow", quantity.over_flow)] {
-        let known: Vec<&str> = plan.cases.iter().flat_map(|case| &case.scenario.flow).map(|flow| flow.label()).collect();
+        let known: Vec<&str> =
+            plan.cases.iter().flat_map(|case| &case.scenario.flow).map(|flow| flow.label()).collect();
         if let Some(flow) = flow.filter(|flow| !known.contains(flow)) {
             return Err(unknown(key, "flow", flow, known));
         }
@@ -73,7 +74,12 @@ fn check_metric(key: &str, name: &str) -> Result<(), Fault> {
     if name.starts_with(OF_RUN) && jain_window(name).is_some() {
         return Ok(());
     }
-    Err(unknown(key, "metric", name, known.chain(["run-goodput", "run-jain", "run-jain-5s (or another window of at least 100ms)"])))
+    Err(unknown(
+        key,
+        "metric",
+        name,
+        known.chain(["run-goodput", "run-jain", "run-jain-5s (or another window of at least 100ms)"]),
+    ))
 }
 
 fn check_sweep(key: &str, name: &str, plan: &Plan) -> Result<(), Fault> {

@@ -64,7 +64,7 @@ impl Finding {
 fn number(value: f64) -> String {
     let size = value.abs();
     match size {
-        _ if size.is_infinite() => "never".to_owned(),
+        _ if size.is_infinite() => "infinite".to_owned(),
         _ if size >= 100.0 => format!("{value:.0}"),
         _ if size >= 10.0 => format!("{value:.1}"),
         _ if size >= 1.0 || size == 0.0 => format!("{value:.2}"),
@@ -89,9 +89,9 @@ impl Claim {
             runs: measured_runs,
             accepted: self.accepted(),
             verdict: match measured {
+                _ if selected.is_empty() => Verdict::NotRun,
                 Some(value) if holds(value) => Verdict::Agrees,
-                Some(_) => Verdict::Differs(self.reason.clone()),
-                None => Verdict::NotRun,
+                _ => Verdict::Differs(self.reason.clone()),
             },
         }
     }
@@ -117,6 +117,6 @@ mod tests {
     #[test]
     fn numbers_have_three_digits_that_count() {
         let shown = [1234.5, 37.62, 1.234, 0.12345, 0.0, 0.00123, f64::INFINITY].map(number);
-        assert_eq!(shown, ["1234", "37.6", "1.23", "0.123", "0.00", "0.0012", "never"]);
+        assert_eq!(shown, ["1234", "37.6", "1.23", "0.123", "0.00", "0.0012", "infinite"]);
     }
 }

@@ -12,8 +12,7 @@ pub fn markdown(figures: &[Finished<'_>], drawn: &[Vec<bool>], command: &str, ve
         text,
         "# Figures of the papers, run again\n\n\
          Made with `{command}`, version {version}. Everything ran in virtual time with fixed seeds: the same command gives\n\
-         this document to the byte on any machine. A claim agrees if what was measured is within the accepted range, which\n\
-         was set from the published number.\n\n\
+         this document to the byte on any machine. A claim agrees if what was measured is within the accepted range.\n\n\
          | figure | source | title | claims that agree |\n| --- | --- | --- | --- |\n"
     );
     for figure in figures {

@@ -2,7 +2,7 @@
 
 use super::select::{Quantity, Run};
 use super::{Plot, PlotKind, Reduce, Study, label};
-use crate::plot::{Axis, Curve, Drawing, Mark, Panel, PlotError, binned, colour};
+use crate::plot::{Axis, COLOURS, Curve, Drawing, Mark, Panel, PlotError, binned, colour};
 use crate::scenario::shown;
 
 /// Draws a plot as SVG; `None` if there is nothing to draw.
@@ -75,6 +75,8 @@ fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 }
 
 fn curve(index: usize, label: String, mark: Mark, points: Vec<(f64, f64)>) -> Curve {
+    // Colours repeat; the second time round lines are dashed.
+    let mark = if index >= COLOURS && mark != Mark::Dots { Mark::Dashed(6, 4) } else { mark };
     Curve { label, colour: colour(index), mark, points }
 }
 
@@ -119,7 +121,8 @@ fn cdf(plot: &Plot, runs: &[Run]) -> Parts {
         let mut values: Vec<f64> = group.runs.iter().filter_map(|run| group.quantity.of(run, runs)).collect();
         values.sort_by(f64::total_cmp);
         let share = |rank: usize| rank as f64 / values.len() as f64;
-        let points = values.iter().enumerate().flat_map(|(rank, value)| [(*value, share(rank)), (*value, share(rank + 1))]);
+        let points =
+            values.iter().enumerate().flat_map(|(rank, value)| [(*value, share(rank)), (*value, share(rank + 1))]);
         curve(index, group.name, Mark::Line, points.filter(|(value, _)| value.is_finite()).collect())
     };
     let curves: Vec<Curve> = groups(plot, runs).into_iter().enumerate().map(steps).collect();
@@ -145,7 +148,8 @@ fn scatter(plot: &Plot, runs: &[Run]) -> Parts {
 /// Goodput of each flow in one run.
 fn time(run: &Run, study: &Study) -> Parts {
     let names = run.report.flows.iter().flat_map(|flow| {
-        let number = move |index| if flow.count > 1 { format!("{} {}", flow.name, index + 1) } else { flow.name.clone() };
+        let number =
+            move |index| if flow.count > 1 { format!("{} {}", flow.name, index + 1) } else { flow.name.clone() };
         (0..flow.count).map(number)
     });
     let flows = names.zip(&run.report.outcome.flows).enumerate();

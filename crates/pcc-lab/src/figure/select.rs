@@ -41,7 +41,7 @@ impl Plot {
     }
 }
 
-/// A run, with the metrics of [`RUN_METRICS`] that a figure needs.
+/// A run, with the metrics of whole runs that its figure needs.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub report: RunReport,
@@ -103,19 +103,23 @@ pub(super) fn labels(wanted: &Value) -> impl Iterator<Item = String> {
 }
 
 impl Quantity<'_> {
-    /// The runs that it is about.
+    /// The runs that it is about: those that there is something to compare with.
     pub fn select<'r>(&self, runs: &'r [Run]) -> Vec<&'r Run> {
-        runs.iter().filter(|run| run.has_labels(self.only)).collect()
+        runs.iter().filter(|run| run.has_labels(self.only) && self.base(run, runs).is_some()).collect()
+    }
+
+    /// The run that a ratio is taken to; the same run if only flows are compared, or nothing is.
+    fn base<'r>(&self, run: &'r Run, runs: &'r [Run]) -> Option<&'r Run> {
+        self.over.map_or(Some(run), |over| runs.iter().find(|base| base.is_base_of(run, over)))
     }
 
     /// Its value in one of `runs`; `None` where it has none, or the run to compare with is missing.
     pub fn of(&self, run: &Run, runs: &[Run]) -> Option<f64> {
         let value = run.value(self.metric, self.flow)?;
-        let base = match self.over {
-            Some(over) => runs.iter().find(|base| base.is_base_of(run, over))?,
-            None if self.over_flow.is_some() => run,
-            None => return Some(value),
-        };
+        if self.over.is_none() && self.over_flow.is_none() {
+            return Some(value);
+        }
+        let base = self.base(run, runs)?;
         let ratio = value / base.value(self.metric, self.over_flow.or(self.flow))?;
         (!ratio.is_nan()).then_some(ratio)
     }
@@ -123,9 +127,12 @@ impl Quantity<'_> {
     /// What an axis calls it.
     pub fn label(&self) -> String {
         let unit = crate::report::METRICS.iter().find(|(name, _)| *name == self.metric).map_or("", |(_, unit)| unit);
-        let over: Vec<(String, String)> = self.over.into_iter().flatten().map(|(sweep, label)| {
-            (sweep.clone(), labels(label).collect::<Vec<_>>().join(", "))
-        }).collect();
+        let over: Vec<(String, String)> = self
+            .over
+            .into_iter()
+            .flatten()
+            .map(|(sweep, label)| (sweep.clone(), labels(label).collect::<Vec<_>>().join(", ")))
+            .collect();
         match (over.is_empty(), self.over_flow) {
             (true, None) if unit.is_empty() => self.metric.to_owned(),
             (true, None) => format!("{}, {unit}", self.metric),

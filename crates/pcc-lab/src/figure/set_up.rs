@@ -10,10 +10,14 @@ const MOST_VALUES: usize = 16;
 /// The links of a scenario, its flows, and what changes.
 pub(super) fn line(scenario: &Scenario) -> String {
     let links: Vec<String> = scenario.link.iter().map(link).collect();
-    let flows: Vec<String> = scenario.flow.iter().map(|flow| match flow.count {
-        1 => flow.label().to_owned(),
-        count => format!("{count} x {}", flow.label()),
-    }).collect();
+    let flows: Vec<String> = scenario
+        .flow
+        .iter()
+        .map(|flow| match flow.count {
+            1 => flow.label().to_owned(),
+            count => format!("{count} x {}", flow.label()),
+        })
+        .collect();
     let seeds = if scenario.seeds == 1 { String::new() } else { format!(", {} seeds", scenario.seeds) };
     let sweeps: Vec<String> = scenario.sweep.iter().map(sweep).collect();
     let sweeps = if sweeps.is_empty() { String::new() } else { format!("; for each {}", sweeps.join(", for each ")) };

@@ -131,7 +131,12 @@ fn the_short_version_leaves_out_what_it_does_not_run() {
     assert_eq!(studies[0].simulated_seconds(), 4.0);
     let finished = run(&studies, 1, &|_| {}).unwrap();
     assert_eq!(finished[0].findings[5].verdict, Verdict::NotRun);
-    insta::assert_snapshot!(markdown(&finished, &[vec![true, false, true, false]], "pcc lab figures A2 --quick", "0.0.0"));
+    insta::assert_snapshot!(markdown(
+        &finished,
+        &[vec![true, false, true, false]],
+        "pcc lab figures A2 --quick",
+        "0.0.0"
+    ));
 }
 
 #[test]
@@ -160,10 +165,26 @@ fn lines_are_drawn_at_the_numbers_of_their_labels() {
 #[test]
 fn what_is_not_there_is_named_with_what_is() {
     for (piece, other, parts) in [
-        ("metric = \"goodput\"", "metric = \"godput\"", ["figure.claim.2.metric: there is no metric \"godput\"", "run-jain-5s"]),
-        ("over-flow = \"viv", "over-flow = \"vv", ["figure.claim.2.over-flow: there is no flow", "there are vivace-latency, late"]),
-        ("where = { rate = \"fast\" }", "where = { rat = \"fast\" }", ["a2.toml:", "claim.1.where: there is no sweep \"rat\"; there are queue, rate"]),
-        ("over = { rate = \"slow\" }", "over = { rate = \"slw\" }", ["figure.claim.1.over.rate: there is no label", "there are slow, fast"]),
+        (
+            "metric = \"goodput\"",
+            "metric = \"godput\"",
+            ["figure.claim.2.metric: there is no metric \"godput\"", "run-jain-5s"],
+        ),
+        (
+            "over-flow = \"viv",
+            "over-flow = \"vv",
+            ["figure.claim.2.over-flow: there is no flow", "there are vivace-latency, late"],
+        ),
+        (
+            "where = { rate = \"fast\" }",
+            "where = { rat = \"fast\" }",
+            ["a2.toml:", "claim.1.where: there is no sweep \"rat\"; there are queue, rate"],
+        ),
+        (
+            "over = { rate = \"slow\" }",
+            "over = { rate = \"slw\" }",
+            ["figure.claim.1.over.rate: there is no label", "there are slow, fast"],
+        ),
         ("x = \"queue\"", "x = \"que\"", ["figure.plot.0.x: there is no sweep", "queue, rate"]),
         ("metric = \"run-jain-500ms\"", "metric = \"run-jain-1ms\"", ["figure.claim.4.metric", "at least 100ms"]),
         ("min = 2\n", "", ["figure.claim.4.text", "a claim needs min, max or both"]),
@@ -181,7 +202,9 @@ fn figures_are_chosen_by_id_and_come_in_order() {
     files.push(("no figure", "duration = \"1s\""));
     let ids = |wanted: &[&str]| {
         let wanted: Vec<String> = wanted.iter().map(|id| (*id).to_owned()).collect();
-        let ids = |chosen: Vec<(&str, &str)>| chosen.iter().filter_map(|(_, text)| text.split('"').nth(1).map(str::to_owned)).collect();
+        let ids = |chosen: Vec<(&str, &str)>| {
+            chosen.iter().filter_map(|(_, text)| text.split('"').nth(1).map(str::to_owned)).collect()
+        };
         choose(&files, &wanted).map(ids)
     };
     let all: Vec<String> = ids(&[]).unwrap();

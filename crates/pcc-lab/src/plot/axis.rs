@@ -128,7 +128,8 @@ mod tests {
 
     #[test]
     fn labels_that_would_overlap_are_left_out() {
-        let ticks = [(0.0, "0%"), (1.0, "0.001%"), (50.0, "5%"), (100.0, "10%")].map(|(at, text)| (at, text.to_owned()));
+        let ticks =
+            [(0.0, "0%"), (1.0, "0.001%"), (50.0, "5%"), (100.0, "10%")].map(|(at, text)| (at, text.to_owned()));
         assert_eq!(labels(&Axis::linear("", 0.0, 100.0).with_ticks(ticks.to_vec())), ["0%", "5%", "10%"]);
     }
 }

@@ -17,7 +17,7 @@ const RIGHT: i32 = 30;
 const HEADER: i32 = 62;
 const LEGEND_ROW: i32 = 20;
 /// Below the last panel.
-const X_LABELS: u32 = 48;
+const X_LABELS: u32 = 42;
 /// Below the others.
 const GAP: u32 = 10;
 /// The width of a character of a legend, about.
@@ -148,9 +148,8 @@ impl Curve {
                 chart.draw_series(points.into_iter().map(|point| TriangleMarker::new(point, 4, colour.filled())))?;
             }
             Mark::Down => {
-                let upside_down = |point| {
-                    EmptyElement::at(point) + Polygon::new(vec![(-3, -2), (3, -2), (0, 3)], colour.filled())
-                };
+                let upside_down =
+                    |point| EmptyElement::at(point) + Polygon::new(vec![(-3, -2), (3, -2), (0, 3)], colour.filled());
                 chart.draw_series(points.into_iter().map(upside_down))?;
             }
         }

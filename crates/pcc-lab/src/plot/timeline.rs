@@ -33,9 +33,11 @@ pub fn timeline(title: &str, run: &RunReport) -> Result<String, PlotError> {
     panels.extend(ours.take(MOST_DECIDERS));
     panels.retain(|panel| !panel.curves.is_empty());
     let case = run.case.iter().map(|(name, label)| format!("{name} = {label}, "));
+    let shaded = panels.iter().any(|panel| !panel.bands.is_empty());
+    let bands = if shaded { "; shaded: yellow while starting, green while moving" } else { "" };
     Drawing {
         title: title.to_owned(),
-        subtitle: case.chain([format!("seed {}", run.seed)]).collect(),
+        subtitle: case.chain([format!("seed {}{bands}", run.seed)]).collect(),
         x: Axis::linear("seconds", 0.0, seconds),
         panels,
         panel_height: 190,
@@ -113,7 +115,8 @@ fn queues(run: &RunReport) -> Panel {
             link.queue.iter().enumerate().map(|(bin, bytes)| (end_of(bin), *bytes as f64 / 1e3)).collect();
         let label = format!("queue{}", of_link(run, &run.links[index].name));
         let ever = link.queue.iter().any(|bytes| *bytes > 0);
-        ever.then(|| Curve { label, colour: colour(index), mark: Mark::Line, points: envelope(&points) })
+        // Other colours than those of the flows.
+        ever.then(|| Curve { label, colour: colour(index + 6), mark: Mark::Line, points: envelope(&points) })
     };
     fitted("kB", run.outcome.links.iter().enumerate().filter_map(queue).collect())
 }
@@ -159,10 +162,13 @@ mod tests {
 
     #[test]
     fn a_run_has_a_panel_for_each_thing_that_changes() {
-        let run = run("[[flow]]\nname = 'a < b'\ncontroller = 'vivace-latency'\n[[flow]]\ncontroller = 'cubic'\ncount = 2");
+        let run =
+            run("[[flow]]\nname = 'a < b'\ncontroller = 'vivace-latency'\n[[flow]]\ncontroller = 'cubic'\ncount = 2");
         let svg = timeline("two seconds", &run).unwrap();
         assert_eq!(svg, timeline("two seconds", &run).unwrap());
-        for part in ["two seconds", "a &lt; b", "cubic 2", "capacity", "queue", "RTT, ms", "probe up", "seconds", "seed 1"] {
+        for part in
+            ["two seconds", "a &lt; b", "cubic 2", "capacity", "queue", "RTT, ms", "probe up", "seconds", "seed 1"]
+        {
             assert!(svg.contains(part), "{part}");
         }
         assert!(!svg.contains("NaN"));

@@ -33,7 +33,8 @@ pub fn panel(name: &str, events: &[Event], line: Colour, seconds: f64) -> Panel 
     let last = base.last().map(|(_, _, to)| (seconds, *to));
     let steps = thinned(base).into_iter().flat_map(|(time, from, to)| [(time, from), (time, to)]).chain(last).collect();
     let y = Axis::fitting(format!("{name}, Mbit/s"), false, [&up, &down].into_iter().flatten().map(|point| point.1));
-    let marks = |label: &str, colour, mark, points| Curve { label: label.to_owned(), colour, mark, points: thinned(points) };
+    let marks =
+        |label: &str, colour, mark, points| Curve { label: label.to_owned(), colour, mark, points: thinned(points) };
     let curves = vec![
         Curve { label: "base rate".to_owned(), colour: line, mark: Mark::Line, points: steps },
         marks("probe up", colour(2), Mark::Up, up),
@@ -52,7 +53,11 @@ fn at(time: Time) -> f64 {
 /// Where the controller was starting or moving.
 fn bands(events: &[Event], seconds: f64) -> Vec<(f64, f64, Colour)> {
     let mut bands = Vec::new();
-    let (mut since, mut colour) = (0.0, Some(STARTING));
+    let first = events.iter().find_map(|event| match event {
+        Event::Interval { result, .. } => Some(at(result.start)),
+        _ => None,
+    });
+    let (mut since, mut colour) = (first.unwrap_or(0.0), Some(STARTING));
     let changes = events.iter().filter_map(|event| match event {
         Event::Phase { time, phase } => Some((at(*time), Some(*phase))),
         _ => None,
