@@ -12,11 +12,8 @@ const PACKETS_PER_SECOND: u64 = 8333;
 
 fn simulation(controller: &str, flows: u64, seconds: u64) -> Simulation {
     let delay = Duration::from_millis(15);
-    let path = PathConfig {
-        capacity: Rate::from_mbps(100.0).into(),
-        queue: 375_000.into(),
-        ..PathConfig::delay_only(delay)
-    };
+    let path =
+        PathConfig { capacity: Rate::from_mbps(100.0).into(), queue: 375_000.into(), ..PathConfig::delay_only(delay) };
     let flow = |seed| Flow::bulk(ControllerConfig::named(controller).build(seed).expect("a known name"), delay);
     Simulation::dumbbell(path, (0..flows).map(flow).collect(), Duration::from_secs(seconds), 1)
 }
@@ -24,7 +21,8 @@ fn simulation(controller: &str, flows: u64, seconds: u64) -> Simulation {
 fn packets(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("packets");
     group.sample_size(10);
-    let cases = [("newreno", 1, 10), ("newreno", 1, 100), ("newreno", 10, 10), ("newreno", 100, 10), ("newreno", 1000, 10)];
+    let cases =
+        [("newreno", 1, 10), ("newreno", 1, 100), ("newreno", 10, 10), ("newreno", 100, 10), ("newreno", 1000, 10)];
     let cases = cases.into_iter().chain(["cubic", "bbr1", "vivace-latency", "allegro-2015"].map(|name| (name, 1, 10)));
     for (controller, flows, seconds) in cases {
         group.throughput(Throughput::Elements(PACKETS_PER_SECOND * seconds));

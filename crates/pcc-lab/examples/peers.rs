@@ -48,12 +48,8 @@ fn parse(line: &str) -> Option<Link<'_>> {
     let rate = Rate::from_mbps(number()?);
     let delay = Duration::from_secs_f64(number()? / 2e3);
     let (queue, loss, seconds) = (number()? as u64, number()?, number()?);
-    let path = PathConfig {
-        capacity: rate.into(),
-        queue: queue.into(),
-        loss: loss.into(),
-        ..PathConfig::delay_only(delay)
-    };
+    let path =
+        PathConfig { capacity: rate.into(), queue: queue.into(), loss: loss.into(), ..PathConfig::delay_only(delay) };
     Some(Link { name, path, duration: Duration::from_secs_f64(seconds), seeds: if loss > 0.0 { 3 } else { 1 } })
 }
 
