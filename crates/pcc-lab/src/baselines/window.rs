@@ -12,6 +12,7 @@ mod tests;
 use super::pacing::Pacing;
 use super::persistent::LossRun;
 use super::rtt::Rtt;
+use super::{INITIAL_MTU, usable_mtu};
 use pcc::{AckedPacket, CongestionControl, LostPacket, PacketTable, Rate, SentPacket, Time};
 use std::fmt::Debug;
 use std::time::Duration;
@@ -20,8 +21,6 @@ use std::time::Duration;
 const INITIAL_WINDOW: f64 = 10.0;
 /// The least window in packets (RFC 9002, section 7.2).
 const MIN_WINDOW: f64 = 2.0;
-/// The packet size before the driver tells it.
-const INITIAL_MTU: u64 = 1200;
 
 /// A congestion window, in packets.
 #[derive(Clone, Copy, Debug)]
@@ -267,7 +266,7 @@ impl<R: Rule> CongestionControl for Windowed<R> {
     }
 
     fn on_mtu_change(&mut self, mtu: u64) {
-        self.mtu = mtu.max(1);
+        self.mtu = usable_mtu(mtu);
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
