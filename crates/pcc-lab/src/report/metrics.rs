@@ -203,7 +203,7 @@ impl Group<'_> {
             let capacity =
                 self.route.iter().filter_map(|link| self.links[*link].capacity(flow.start, flow.end)).min()?;
             let rate = capacity as f64 * 8e-6 / flow.end.since(flow.start).as_secs_f64();
-            let rivals = self.all.iter().filter(|other| other.start <= flow.start && other.end >= flow.end).count();
+            let rivals = self.all.iter().filter(|other| other.start <= flow.start && other.end > flow.start).count();
             convergence(flow, rate / rivals.max(1) as f64)
         });
         each.reduce(|a, b| a.zip(b).map(|(a, b)| (a.0.max(b.0), a.1.max(b.1))))?
