@@ -1,6 +1,7 @@
 //! `pcc lab figures`: the figures of the papers.
 
-use super::{jobs, json_lines, progress, write};
+use super::progress::Progress;
+use super::{jobs, json_lines, write};
 use crate::output::{USAGE, show};
 use anyhow::Context;
 use pcc_lab::figure::{self, Finished, Study};
@@ -69,11 +70,14 @@ fn experiments(args: &Args, files: &[(&str, &str)]) -> anyhow::Result<()> {
     if args.list {
         return Ok(show(&list(&studies))?);
     }
-    let bar = progress::bar(studies.iter().map(Study::runs).sum());
-    let finished = figure::run(&studies, jobs(args.jobs), &|done| bar.set_position(done as u64))?;
-    bar.finish_and_clear();
+    let progress = Progress::start(studies.iter().map(Study::runs).sum());
+    let finished = figure::run(&studies, jobs(args.jobs), &|done| progress.show(done))?;
+    progress.finish();
     let results = if args.json { json(&finished)? } else { finished.iter().map(table).collect() };
     show(&results)?;
+    if args.quick {
+        eprintln!("These were the short versions: what differs here may agree in full length.");
+    }
     document(args, &finished).with_context(|| format!("can't write the results to {}", args.out.display()))
 }
 

@@ -1,6 +1,7 @@
 //! `pcc lab run`: a scenario.
 
-use super::{jobs, json_lines, plots, progress, write};
+use super::progress::Progress;
+use super::{jobs, json_lines, plots, write};
 use crate::output::{USAGE, show};
 use pcc_lab::report::table;
 use pcc_lab::scenario::{Plan, ScenarioError};
@@ -98,13 +99,13 @@ fn experiment(args: &Args, plan: &Plan) -> anyhow::Result<()> {
         (None, None) => (1..=plan.scenario.seeds.into()).collect(),
     };
     let jobs = jobs(args.jobs);
-    let bar = progress::bar(plan.cases.len() * seeds.len());
-    let progress = |done| bar.set_position(done as u64);
+    let progress = Progress::start(plan.cases.len() * seeds.len());
+    let show_progress = |done| progress.show(done);
     let reports = match &args.out {
-        Some(folder) => plots::run(plan, &seeds, jobs, folder, &progress)?,
-        None => plan.run(&seeds, jobs, &progress)?,
+        Some(folder) => plots::run(plan, &seeds, jobs, folder, &show_progress)?,
+        None => plan.run(&seeds, jobs, &show_progress)?,
     };
-    bar.finish_and_clear();
+    progress.finish();
     let lines = json_lines(&reports)?;
     let text = format!("{}\n{}", heading(plan, &seeds), table(&reports));
     show(if args.json { &lines } else { &text })?;

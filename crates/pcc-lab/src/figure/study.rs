@@ -48,7 +48,9 @@ pub struct UnknownFigure {
 pub fn choose<'a>(files: &[(&'a str, &'a str)], ids: &[String]) -> Result<Vec<(&'a str, &'a str)>, UnknownFigure> {
     let mut known: Vec<(String, (&str, &str))> = files.iter().filter_map(|file| Some((id(file.1)?, *file))).collect();
     known.sort_by_key(|(id, _)| rank(id));
-    let is = |wanted: &str, id: &str| wanted.eq_ignore_ascii_case(id);
+    // V9 means V9a and V9b, too.
+    let parts = |id: &str| id.trim_end_matches(|c: char| c.is_ascii_lowercase()).to_owned();
+    let is = |wanted: &str, id: &str| wanted.eq_ignore_ascii_case(id) || wanted.eq_ignore_ascii_case(&parts(id));
     if let Some(unknown) = ids.iter().find(|wanted| !known.iter().any(|(id, _)| is(wanted, id))) {
         let known = known.into_iter().map(|(id, _)| id).collect();
         return Err(UnknownFigure { id: unknown.clone(), known });

@@ -88,6 +88,15 @@ impl FromText for QueueLimit {
 super::text::deserialize_from_text!(QueueLimit);
 
 impl Queue {
+    fn limit(&self) -> QueueLimit {
+        match self {
+            Queue::DropTail { limit }
+            | Queue::Codel { limit }
+            | Queue::FairQueue { limit }
+            | Queue::FqCodel { limit } => *limit,
+        }
+    }
+
     fn build(&self) -> link::Queue {
         match self {
             Queue::DropTail { limit } => link::Queue::DropTail(limit.0),
@@ -220,7 +229,10 @@ impl Vary {
 
 impl Link {
     /// What is wrong with it, if anything: the key and the reason.
-    pub fn check(&self) -> Result<(), (&'static str, String)> {
+    pub(super) fn check(&self, folder: &Path) -> Result<(), (&'static str, String)> {
+        if let Some(file) = &self.trace {
+            read_trace(&folder.join(file))?;
+        }
         let rates = [self.rate.is_some(), self.trace.is_some(), self.lte.is_some()];
         if rates.into_iter().filter(|given| *given).count() > 1 {
             return Err(("rate", "a link has one of rate, trace and lte".to_owned()));
@@ -239,6 +251,14 @@ impl Link {
             return Err(("schedule", "the changes must be in the order of time".to_owned()));
         }
         Ok(())
+    }
+
+    /// The bytes that fit into its queue, if that has a limit in bytes.
+    pub(super) fn room(&self) -> Option<u64> {
+        match self.queue.as_ref()?.0.limit().0 {
+            Limit::Bytes(bytes) => Some(bytes),
+            Limit::Packets(packets) => (packets == 0).then_some(0),
+        }
     }
 
     /// The link for a run, with random choices from `rng`; `folder` is where the scenario's trace files are.

@@ -40,6 +40,7 @@ pub use text::{Share, Short, Size, Span, Speed};
 use crate::figure::Figure;
 use crate::sim::HEADER_BYTES;
 use serde::Deserialize;
+use std::path::Path;
 use toml::Table;
 
 /// A scenario file, or one case of it.
@@ -83,12 +84,12 @@ fn packet_size() -> u32 {
 }
 
 impl Scenario {
-    /// Checks what the types of the keys can't.
+    /// Checks what the types of the keys can't; `folder` is where relative paths begin.
     ///
     /// # Errors
     ///
     /// The first key that is wrong, and why.
-    fn check(&self) -> Result<(), ScenarioError> {
+    fn check(&self, folder: &Path) -> Result<(), ScenarioError> {
         let fault = |key: &str, reason: &str| Err(ScenarioError::at(key.to_owned(), reason.to_owned()));
         if self.duration.0.is_zero() {
             return fault("duration", "this must be more than 0s");
@@ -109,7 +110,11 @@ impl Scenario {
             return fault("flow", "a scenario needs at least one [[flow]]");
         }
         for (index, link) in self.link.iter().enumerate() {
-            link.check().map_err(|(key, reason)| ScenarioError::at(format!("link.{index}.{key}"), reason))?;
+            link.check(folder).map_err(|(key, reason)| ScenarioError::at(format!("link.{index}.{key}"), reason))?;
+            if link.room().is_some_and(|room| room < self.packet_size.into()) {
+                let reason = format!("a packet of {} bytes must fit, or nothing gets through", self.packet_size);
+                return Err(ScenarioError::at(format!("link.{index}.queue"), reason));
+            }
         }
         for (index, flow) in self.flow.iter().enumerate() {
             let at = |(key, reason): (&str, String)| ScenarioError::at(format!("flow.{index}.{key}"), reason);

@@ -56,7 +56,7 @@ impl Plan {
         toml::from_str::<Scenario>(text).map_err(|error| ScenarioError::syntax(&error))?;
         let mut table: Table = toml::from_str(text).map_err(|error| ScenarioError::syntax(&error))?;
         let settings: Vec<Setting> = overrides.iter().map(|(key, value)| Setting { sweep: None, key, value }).collect();
-        let scenario = apply(&mut table, &settings, read)?;
+        let scenario = apply(&mut table, &settings, &read)?;
         let axes = scenario.sweep.iter().map(|sweep| sweep.points()).collect::<Result<Vec<_>, _>>()?;
         if axes.iter().map(Vec::len).try_fold(1usize, usize::checked_mul).is_none_or(|cases| cases > MOST_CASES) {
             return Err(ScenarioError::at("sweep".to_owned(), format!("these are more than {MOST_CASES} cases")));
@@ -72,8 +72,8 @@ impl Plan {
                     point.set.iter().map(|(key, value)| Setting { sweep: Some(name), key, value })
                 })
                 .collect();
-            let scenario =
-                apply(&mut table.clone(), &settings, checked).map_err(|error| error.in_case(&shown(&labels)))?;
+            let scenario = apply(&mut table.clone(), &settings, &|table| checked(table, &folder))
+                .map_err(|error| error.in_case(&shown(&labels)))?;
             Ok(Case { labels, scenario, folder: folder.clone() })
         };
         let cases = combinations(&axes).iter().map(case).collect::<Result<Vec<_>, ScenarioError>>()?;
@@ -97,7 +97,7 @@ struct Setting<'a> {
 fn apply(
     table: &mut Table,
     settings: &[Setting<'_>],
-    read: fn(&Table) -> Result<Scenario, ScenarioError>,
+    read: &dyn Fn(&Table) -> Result<Scenario, ScenarioError>,
 ) -> Result<Scenario, ScenarioError> {
     let before = table.clone();
     for Setting { sweep, key, value } in settings {
@@ -124,9 +124,9 @@ fn read(table: &Table) -> Result<Scenario, ScenarioError> {
     scenario.map_err(|error| ScenarioError::at(String::new(), error.message().to_owned()))
 }
 
-fn checked(table: &Table) -> Result<Scenario, ScenarioError> {
+fn checked(table: &Table, folder: &Path) -> Result<Scenario, ScenarioError> {
     let scenario = read(table)?;
-    scenario.check()?;
+    scenario.check(folder)?;
     Ok(scenario)
 }
 
