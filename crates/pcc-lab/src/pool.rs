@@ -22,7 +22,7 @@ pub(crate) fn map<T: Sync, R: Send>(
             progress(finished.fetch_add(1, Ordering::Relaxed) + 1);
         }
     };
-    std::thread::scope(|scope| (0..jobs.max(1)).for_each(|_| drop(scope.spawn(worker))));
+    std::thread::scope(|scope| (0..jobs.clamp(1, items.len().max(1))).for_each(|_| drop(scope.spawn(worker))));
     let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
     results.sort_by_key(|(index, _)| *index);
     results.into_iter().map(|(_, result)| result).collect()

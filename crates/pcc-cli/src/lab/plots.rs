@@ -24,12 +24,11 @@ pub fn run(
     }
     plan.map(seeds, jobs, progress, |case, seed| {
         if !all && Some(&seed) != seeds.first() {
-            return Ok(case.run(seed, false)?);
+            return Ok(case.run(seed, false)?.without_details());
         }
-        let mut report = case.run(seed, true)?;
+        let report = case.run(seed, true)?;
         write(&folder.join(file_name(&report)), &timeline(&plan.scenario.title, &report)?)?;
-        report.events.clear();
-        Ok(report)
+        Ok(report.without_details())
     })
 }
 

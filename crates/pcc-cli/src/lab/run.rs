@@ -65,6 +65,9 @@ fn setting(text: &str) -> Result<(String, Value), String> {
     Ok((key.trim().to_owned(), parsed.unwrap_or_else(|| Value::String(value.to_owned()))))
 }
 
+/// The most runs at once.
+const MOST_RUNS: usize = 100_000;
+
 /// Runs the scenario.
 pub fn run(args: &Args) -> ExitCode {
     let plan = match plan(args) {
@@ -84,20 +87,24 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 fn plan(args: &Args) -> Result<Plan, ScenarioError> {
-    let plan = Plan::read(&args.scenario, &args.set)?;
-    let Some(utility) = &args.utility else { return Ok(plan) };
-    let ours = |name: &str| pcc::profiles::all().iter().any(|profile| profile.name == name);
-    let flows = plan.scenario.flow.iter().enumerate().filter(|(_, flow)| ours(&flow.controller));
-    let utilities = flows.map(|(index, _)| (format!("flow.{index}.utility"), Value::String(utility.clone())));
-    Plan::read(&args.scenario, &args.set.iter().cloned().chain(utilities).collect::<Vec<_>>())
+    let mut plan = Plan::read(&args.scenario, &args.set)?;
+    if let Some(utility) = &args.utility {
+        plan.use_utility(utility)?;
+    }
+    Ok(plan)
 }
 
 fn experiment(args: &Args, plan: &Plan) -> anyhow::Result<()> {
-    let seeds: Vec<u64> = match (args.seed, &args.seeds) {
-        (Some(seed), _) => vec![seed],
-        (None, Some(seeds)) => seeds.clone().collect(),
-        (None, None) => (1..=plan.scenario.seeds.into()).collect(),
+    let seeds = match (args.seed, &args.seeds) {
+        (Some(seed), _) => seed..=seed,
+        (None, Some(seeds)) => seeds.clone(),
+        (None, None) => 1..=plan.scenario.seeds.into(),
     };
+    let runs = usize::try_from(seeds.end() - seeds.start())
+        .ok()
+        .and_then(|last| last.checked_add(1)?.checked_mul(plan.cases.len()));
+    anyhow::ensure!(runs.is_some_and(|runs| runs <= MOST_RUNS), "these are more than {MOST_RUNS} runs");
+    let seeds: Vec<u64> = seeds.collect();
     let jobs = jobs(args.jobs);
     let progress = Progress::start(plan.cases.len() * seeds.len());
     let show_progress = |done| progress.show(done);

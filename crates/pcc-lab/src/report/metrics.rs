@@ -69,21 +69,33 @@ pub(super) fn report(
     events: Vec<Vec<Event>>,
 ) -> RunReport {
     let scenario = &case.scenario;
+    let route = |flow| scenario.route(flow).unwrap_or_default();
+    let routes: Vec<Vec<usize>> =
+        scenario.flow.iter().zip(groups).flat_map(|(flow, range)| vec![route(flow); range.len()]).collect();
     let flows: Vec<FlowReport> = scenario
         .flow
         .iter()
         .zip(groups)
         .map(|(flow, range)| {
-            let route = scenario.route(flow).unwrap_or_default();
-            Group { outcomes: &outcome.flows[range.clone()], all: &outcome.flows, scenario, links, route }
-                .report(flow.label(), &flow.controller)
+            Group {
+                outcomes: &outcome.flows[range.clone()],
+                all: &outcome.flows,
+                routes: &routes,
+                scenario,
+                links,
+                route: route(flow),
+            }
+            .report(flow.label(), &flow.controller)
         })
         .collect();
     RunReport {
         case: case.labels.clone(),
         seed,
         jain: among(&outcome.flows, scenario.measure_from.0),
-        goodput: flows.iter().map(|flow| flow.goodput).sum(),
+        goodput: {
+            let bytes: u64 = outcome.flows.iter().map(|flow| flow.delivered_bytes).sum();
+            bytes as f64 * 8e-6 / (scenario.duration.0 - scenario.measure_from.0).as_secs_f64()
+        },
         flows,
         links: scenario
             .link
@@ -129,6 +141,8 @@ fn among(flows: &[FlowOutcome], from: Duration) -> Option<f64> {
 struct Group<'a> {
     outcomes: &'a [FlowOutcome],
     all: &'a [FlowOutcome],
+    /// The route of each of all flows.
+    routes: &'a [Vec<usize>],
     scenario: &'a Scenario,
     links: &'a [PathConfig],
     route: Vec<usize>,
@@ -146,9 +160,14 @@ impl Group<'_> {
             self.outcomes.iter().fold(Distribution::default(), |all, flow| all.with(part(flow)))
         };
         let (rtt, queueing) = (all(|flow| &flow.rtt), all(|flow| &flow.queueing));
+        let measured = Time::ZERO + self.scenario.measure_from.0;
         let transfers = self.outcomes.iter().any(|flow| flow.complete.is_some());
-        let mut completion: Vec<f64> =
-            self.outcomes.iter().filter(|flow| flow.complete == Some(true)).map(completion_time).collect();
+        let mut completion: Vec<f64> = self
+            .outcomes
+            .iter()
+            .filter(|flow| flow.complete == Some(true) && flow.start >= measured)
+            .map(completion_time)
+            .collect();
         completion.sort_by(f64::total_cmp);
         let converged = self.converged();
         FlowReport {
@@ -189,7 +208,7 @@ impl Group<'_> {
         let delay = |link: &usize| {
             let link = &self.links[*link];
             let rate = link.capacity(from, to)? as f64 / to.as_secs_f64();
-            Some((rate, link.queue.limit_bytes() as f64 / rate * 1e3))
+            Some((rate, link.queue.limit_bytes(self.scenario.packet_size.into())? as f64 / rate * 1e3))
         };
         self.route.iter().filter_map(delay).min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, delay)| delay)
     }
@@ -200,10 +219,13 @@ impl Group<'_> {
             return None;
         }
         let each = self.outcomes.iter().map(|flow| {
-            let capacity =
-                self.route.iter().filter_map(|link| self.links[*link].capacity(flow.start, flow.end)).min()?;
+            let capacity = |link: &usize| Some((self.links[*link].capacity(flow.start, flow.end)?, *link));
+            let (capacity, slowest) = self.route.iter().filter_map(capacity).min()?;
             let rate = capacity as f64 * 8e-6 / flow.end.since(flow.start).as_secs_f64();
-            let rivals = self.all.iter().filter(|other| other.start <= flow.start && other.end > flow.start).count();
+            let shares = |other: &FlowOutcome| other.start <= flow.start && other.end > flow.start;
+            let passes = |route: &Vec<usize>| route.contains(&slowest);
+            let rivals =
+                self.all.iter().zip(self.routes).filter(|(other, route)| shares(other) && passes(route)).count();
             convergence(flow, rate / rivals.max(1) as f64)
         });
         each.reduce(|a, b| a.zip(b).map(|(a, b)| (a.0.max(b.0), a.1.max(b.1))))?

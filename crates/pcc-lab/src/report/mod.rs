@@ -102,6 +102,14 @@ pub struct LinkReport {
     pub config: PathConfig,
 }
 
+impl RunReport {
+    /// The same without what only plots over time need.
+    #[must_use]
+    pub fn without_details(self) -> RunReport {
+        RunReport { events: Vec::new(), outcome: Outcome::default(), ..self }
+    }
+}
+
 impl Case {
     /// Runs the case with a seed; `record` keeps what plots over time need.
     ///

@@ -33,9 +33,11 @@ pub fn table(runs: &[RunReport]) -> String {
         let labels = case[0].case.iter().map(|(_, label)| label.clone());
         for (index, flow) in case[0].flows.iter().enumerate() {
             let name = if flow.count > 1 { format!("{} x{}", flow.name, flow.count) } else { flow.name.clone() };
-            let of_seeds = |metric| median(case.iter().filter_map(|run| run.flows[index].metric(metric)).collect());
-            let value = |(_, metric, scale, digits): Column| {
-                of_seeds(metric).map_or(String::new(), |value| format!("{:.digits$}", value * scale))
+            let of_seeds = |metric| over_seeds(case.iter().map(|run| run.flows[index].metric(metric)));
+            let value = |(_, metric, scale, digits): Column| match of_seeds(metric) {
+                Some(value) if value.is_infinite() => "never".to_owned(),
+                Some(value) => format!("{:.digits$}", value * scale),
+                None => String::new(),
             };
             rows.push(labels.clone().chain([name]).chain(COLUMNS.map(value)).collect());
         }
@@ -54,6 +56,12 @@ pub fn table(runs: &[RunReport]) -> String {
         }
     }
     text
+}
+
+/// The median of a metric over seeds. Where it has a value with one seed, having none with another means that it never happened: infinity.
+fn over_seeds(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let values: Vec<Option<f64>> = values.collect();
+    values.iter().any(Option::is_some).then(|| median(values.iter().map(|v| v.unwrap_or(f64::INFINITY)).collect()))?
 }
 
 /// Rows of the same length as lines; the first `left` columns begin at the left, the others end at the right.

@@ -17,7 +17,7 @@ impl Plan {
         jobs: usize,
         progress: &(dyn Fn(usize) + Sync),
     ) -> Result<Vec<RunReport>, ScenarioError> {
-        self.map(seeds, jobs, progress, |case, seed| case.run(seed, false))
+        self.map(seeds, jobs, progress, |case, seed| case.run(seed, false).map(RunReport::without_details))
     }
 
     /// Does `work`, which may run the case and look at what it recorded, for every case and seed.

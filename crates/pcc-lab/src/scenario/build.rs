@@ -1,5 +1,6 @@
 //! From a case and a seed to a simulation.
 
+use super::flow::MOST_FLOWS;
 use super::{Case, Flow, Scenario, ScenarioError};
 use crate::controller::{ControllerConfig, ControllerError, EventLog};
 use crate::sim::{self, AckPolicy, Simulation};
@@ -19,14 +20,19 @@ impl Scenario {
     /// The links that a flow passes.
     pub(crate) fn route(&self, flow: &Flow) -> Result<Vec<usize>, Fault> {
         match &flow.route {
-            None => Ok((0..self.link.len()).filter(|index| !self.is_reverse(*index)).collect()),
+            None => match (0..self.link.len()).filter(|index| !self.is_reverse(*index)).collect() {
+                route if route == [0; 0] => {
+                    Err(("route", "every link carries acknowledgements: name one to pass".to_owned()))
+                }
+                route => Ok(route),
+            },
             Some(names) if names.is_empty() => Err(("route", "a route has at least one link".to_owned())),
             Some(names) => names.iter().map(|name| self.link_named(name).map_err(|reason| ("route", reason))).collect(),
         }
     }
 
     /// Whether a link carries acknowledgements only: it is some flow's way back and on nobody's route.
-    fn is_reverse(&self, index: usize) -> bool {
+    pub(super) fn is_reverse(&self, index: usize) -> bool {
         let name = self.link[index].name.as_deref();
         name.is_some()
             && self.flow.iter().any(|flow| flow.reverse.as_deref() == name)
@@ -102,9 +108,9 @@ impl Case {
             let at = |(key, reason): Fault| ScenarioError::at(format!("flow.{index}.{key}"), reason);
             let first = flows.len();
             let route = scenario.route(flow).map_err(at)?;
-            let end = flow.stop.map_or(scenario.duration.0, |stop| stop.0);
-            let capacity = route.first().and_then(|link| links[*link].capacity(Time::ZERO, Time::ZERO + end));
-            for start in flow.starts(end, capacity, &mut of_flows) {
+            let end = flow.stop.map_or(scenario.duration.0, |stop| stop.0.min(scenario.duration.0));
+            let capacity = route.iter().filter_map(|link| links[*link].capacity(Time::ZERO, Time::ZERO + end)).min();
+            for start in flow.starts(end, capacity, &mut of_flows).map_err(at)? {
                 let (config, seed) = (flow.controller_config(), of_flows.u64(..));
                 let control = if record {
                     config.build_logged(seed).map(|(control, log)| {
@@ -141,19 +147,26 @@ impl Case {
 }
 
 impl Flow {
-    /// When the flows of this group begin; `capacity` is what the first link can carry until `end`.
-    fn starts(&self, end: Duration, capacity: Option<u64>, rng: &mut fastrand::Rng) -> Vec<Duration> {
-        let (Some(load), Some(size), Some(capacity)) = (self.load, self.size, capacity) else {
-            return (0..self.count).map(|index| self.start.0 + self.stagger.0 * index).collect();
+    /// When the flows of this group begin; `capacity` is what the slowest link of the route can carry until `end`.
+    fn starts(&self, end: Duration, capacity: Option<u64>, rng: &mut fastrand::Rng) -> Result<Vec<Duration>, Fault> {
+        let (Some(load), Some(size)) = (self.load, self.size) else {
+            return Ok((0..self.count).map(|index| self.start.0 + self.stagger.0 * index).collect());
         };
-        let mean_gap = size.0 as f64 * end.as_secs_f64() / (capacity as f64 * load.0);
+        let Some(capacity) = capacity else {
+            return Err(("load", "this is a share of the rate of the route, and no link of it has one".to_owned()));
+        };
+        let transfers = capacity as f64 * load.0 / size.0 as f64;
+        if transfers > f64::from(MOST_FLOWS) {
+            return Err(("load", format!("these are {transfers:.0} transfers; at most {MOST_FLOWS} can be simulated")));
+        }
+        let mean_gap = end.as_secs_f64() / transfers;
         let mut starts = Vec::new();
         let mut at = self.start.0;
-        while at < end && starts.len() < 1_000_000 {
+        while at < end {
             starts.push(at);
             // An exponential gap, by inversion; 1 - u is never 0.
             at += Duration::from_secs_f64((-libm::log(1.0 - rng.f64()) * mean_gap).min(1e6));
         }
-        starts
+        Ok(starts)
     }
 }

@@ -85,7 +85,7 @@ pub struct VideoTable {
 }
 
 /// The most flows of a group.
-const MOST_FLOWS: u32 = 10_000;
+pub(super) const MOST_FLOWS: u32 = 10_000;
 
 impl Flow {
     /// What tables call it.
@@ -124,6 +124,11 @@ impl Flow {
             return Err(("video", "a chunk must be longer than 0s, and the buffer must hold one".to_owned()));
         }
         Ok(())
+    }
+
+    /// Whether it sends as long as it may.
+    pub(super) fn is_endless(&self) -> bool {
+        self.size.is_none() && self.constant_rate.is_none() && self.video.is_none()
     }
 
     /// The application.

@@ -237,8 +237,7 @@ impl Link {
         if rates.into_iter().filter(|given| *given).count() > 1 {
             return Err(("rate", "a link has one of rate, trace and lte".to_owned()));
         }
-        let has_rate = rates.contains(&true) || self.vary.is_some_and(|vary| vary.rate.is_some());
-        if self.queue.is_some() && !has_rate {
+        if self.queue.is_some() && !self.has_rate() {
             return Err(("queue", "a queue needs a rate, a trace or lte".to_owned()));
         }
         if self.vary.is_some_and(|vary| vary.every.0 < Duration::from_millis(1)) {
@@ -253,12 +252,33 @@ impl Link {
         Ok(())
     }
 
-    /// The bytes that fit into its queue, if that has a limit in bytes.
-    pub(super) fn room(&self) -> Option<u64> {
-        match self.queue.as_ref()?.0.limit().0 {
-            Limit::Bytes(bytes) => Some(bytes),
-            Limit::Packets(packets) => (packets == 0).then_some(0),
-        }
+    /// The largest packet that fits through its queue and its policer, and which of them is the narrower.
+    pub(super) fn room(&self) -> (&'static str, u64) {
+        let queue = self.queue.as_ref().map_or(u64::MAX, |queue| match queue.0.limit().0 {
+            Limit::Bytes(bytes) => bytes,
+            Limit::Packets(packets) => packets.saturating_mul(u64::MAX),
+        });
+        let burst = self.policer.map_or(u64::MAX, |policer| policer.burst.0);
+        if burst < queue { ("policer.burst", burst) } else { ("queue", queue) }
+    }
+
+    /// How often it changes at random.
+    pub(super) fn changes_in(&self, duration: Duration) -> u128 {
+        self.vary.map_or(0, |vary| duration.as_nanos() / vary.every.0.as_nanos().max(1))
+    }
+
+    /// Whether it has a rate, from the start or later.
+    fn has_rate(&self) -> bool {
+        self.rate.is_some()
+            || self.trace.is_some()
+            || self.lte.is_some()
+            || self.vary.is_some_and(|vary| vary.rate.is_some())
+            || self.schedule.iter().any(|change| change.rate.is_some())
+    }
+
+    /// Whether anything limits what passes.
+    pub(super) fn is_limited(&self) -> bool {
+        self.has_rate() || self.policer.is_some()
     }
 
     /// The link for a run, with random choices from `rng`; `folder` is where the scenario's trace files are.

@@ -83,6 +83,9 @@ fn packet_size() -> u32 {
     crate::sim::PACKET_BYTES
 }
 
+/// The most random changes of a link.
+const MOST_CHANGES: u128 = 1_000_000;
+
 impl Scenario {
     /// Checks what the types of the keys can't; `folder` is where relative paths begin.
     ///
@@ -111,15 +114,25 @@ impl Scenario {
         }
         for (index, link) in self.link.iter().enumerate() {
             link.check(folder).map_err(|(key, reason)| ScenarioError::at(format!("link.{index}.{key}"), reason))?;
-            if link.room().is_some_and(|room| room < self.packet_size.into()) {
+            let (key, room) = link.room();
+            if room < self.packet_size.into() && !self.is_reverse(index) {
                 let reason = format!("a packet of {} bytes must fit, or nothing gets through", self.packet_size);
-                return Err(ScenarioError::at(format!("link.{index}.queue"), reason));
+                return Err(ScenarioError::at(format!("link.{index}.{key}"), reason));
+            }
+            if link.changes_in(self.duration.0) > MOST_CHANGES {
+                let reason = format!("these are more than {MOST_CHANGES} changes");
+                return Err(ScenarioError::at(format!("link.{index}.vary.every"), reason));
             }
         }
         for (index, flow) in self.flow.iter().enumerate() {
             let at = |(key, reason): (&str, String)| ScenarioError::at(format!("flow.{index}.{key}"), reason);
             flow.check().map_err(at)?;
-            self.route(flow).map_err(at)?;
+            let limited = self.route(flow).map_err(at)?.iter().any(|link| self.link[*link].is_limited());
+            if !limited && flow.is_endless() {
+                let reason =
+                    "no link of its route has a rate: it would send without end; add rate = \"100mbit\" to one";
+                return fault(&format!("flow.{index}"), reason);
+            }
             self.reverse(flow).map_err(at)?;
             self.reverse_delay(flow).map_err(at)?;
             let controller = flow.controller_config();

@@ -2,6 +2,7 @@
 
 use super::sweep::{self, Point};
 use super::{Scenario, ScenarioError};
+use crate::controller::UtilitySpec;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -51,6 +52,25 @@ impl Plan {
         Plan::cases_of(text, folder, overrides).map_err(|error| error.located(file, text))
     }
 
+    /// Gives every flow with a PCC profile, in all cases, this utility: a formula, or one that is built in.
+    ///
+    /// # Errors
+    ///
+    /// When it is neither.
+    pub fn use_utility(&mut self, utility: &str) -> Result<(), ScenarioError> {
+        let profiles = pcc::profiles::all();
+        for case in &mut self.cases {
+            for flow in &mut case.scenario.flow {
+                if profiles.iter().any(|profile| profile.name == flow.controller) {
+                    flow.utility = Some(UtilitySpec::Text(utility.to_owned()));
+                    let config = flow.controller_config();
+                    config.check().map_err(|error| ScenarioError::at("utility".to_owned(), error.to_string()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn cases_of(text: &str, folder: PathBuf, overrides: &[(String, Value)]) -> Result<Plan, ScenarioError> {
         // First as it stands, so that errors show the line.
         toml::from_str::<Scenario>(text).map_err(|error| ScenarioError::syntax(&error))?;
@@ -62,6 +82,18 @@ impl Plan {
             return Err(ScenarioError::at("sweep".to_owned(), format!("these are more than {MOST_CASES} cases")));
         }
         let names: Vec<&String> = scenario.sweep.iter().map(|sweep| &sweep.name).collect();
+        if let Some((index, name)) =
+            (1..).zip(names.iter().skip(1)).find(|(index, name)| names[..*index].contains(name))
+        {
+            return Err(ScenarioError::at(
+                format!("sweep.{index}.name"),
+                format!("another sweep is called {name}, too"),
+            ));
+        }
+        // Cases need not know of the others.
+        for key in ["sweep", "quick", "figure"] {
+            table.remove(key);
+        }
         let case = |points: &Vec<&Point>| {
             let labels: Vec<(String, String)> =
                 names.iter().zip(points).map(|(name, point)| ((*name).clone(), point.label.clone())).collect();

@@ -50,6 +50,9 @@ impl Sweep {
     pub fn points(&self) -> Result<Vec<Point>, ScenarioError> {
         let fault = |reason: String| ScenarioError::at(format!("sweep.{}", self.name), reason);
         if let Some(draw) = &self.draw {
+            if self.key.is_some() || !self.values.is_empty() {
+                return Err(fault("a sweep has either draw or values".to_owned()));
+            }
             return draw.points().map_err(fault);
         }
         if self.values.is_empty() {
@@ -67,12 +70,22 @@ impl Sweep {
             (value, Some(key)) => Ok(Point { label: label_of(value), set: vec![(key.clone(), value.clone())] }),
             (value, None) => Err(fault(format!("the value {value} needs a key; add key = \"link.rate\", for example"))),
         };
-        self.values.iter().map(point).collect()
+        let points = self.values.iter().map(point).collect::<Result<Vec<Point>, _>>()?;
+        match (1..points.len()).find(|index| points[..*index].iter().any(|other| other.label == points[*index].label)) {
+            Some(twice) => Err(fault(format!("two values are called {}; give one a label", points[twice].label))),
+            None => Ok(points),
+        }
     }
 }
 
+/// The most cases that are drawn.
+const MOST_DRAWN: u32 = 1000;
+
 impl Draw {
     fn points(&self) -> Result<Vec<Point>, String> {
+        if !(1..=MOST_DRAWN).contains(&self.cases) {
+            return Err(format!("draw.cases must be between 1 and {MOST_DRAWN}"));
+        }
         let ranges: Vec<(&String, Range)> =
             self.from.iter().map(|(key, range)| Ok((key, Range::read(key, range)?))).collect::<Result<_, String>>()?;
         let mut rng = fastrand::Rng::with_seed(self.seed);
@@ -80,7 +93,7 @@ impl Draw {
             label: format!("{}", index + 1),
             set: ranges.iter().map(|(key, range)| ((*key).clone(), range.draw(&mut rng))).collect(),
         };
-        Ok((0..self.cases.min(1000)).map(case).collect())
+        Ok((0..self.cases).map(case).collect())
     }
 }
 
@@ -111,7 +124,9 @@ impl Range {
         let uniform = rng.f64();
         let number =
             if self.low > 0.0 { self.low * libm::pow(self.high / self.low, uniform) } else { self.high * uniform };
-        Value::String(format!("{number:.4}{}", self.unit))
+        // Four decimals read well, but not where they are all there is.
+        let number = if self.high < 0.1 { number.to_string() } else { format!("{number:.4}") };
+        Value::String(format!("{number}{}", self.unit))
     }
 }
 

@@ -42,7 +42,7 @@ impl Flow {
         let complete = source.total().map(|_| false);
         let stop = flow.stop.unwrap_or(end).min(end);
         let ends = Ends {
-            sender: Sender::new(flow.control, source, flow.start, packet_bytes, rng),
+            sender: Sender::new(flow.control, source, flow.start, packet_bytes, flow.acks.max_delay, rng),
             receiver: Receiver::new(flow.acks),
             player,
             acks: VecDeque::new(),
@@ -191,7 +191,7 @@ impl FlowOutcome {
     }
 
     fn begin_measurement(&mut self) {
-        self.delivered_bytes = 0;
+        (self.sent, self.lost, self.spurious, self.delivered_bytes) = (0, 0, 0, 0);
         self.rtt = Default::default();
         self.queueing = Default::default();
     }

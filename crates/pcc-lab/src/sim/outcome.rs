@@ -7,7 +7,7 @@ use pcc::{Rate, Time};
 use std::time::Duration;
 
 /// What came of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Per flow.
     pub flows: Vec<FlowOutcome>,
@@ -81,7 +81,7 @@ impl FlowOutcome {
 pub struct Distribution {
     histogram: Option<Histogram<u32>>,
     sum: Duration,
-    count: u32,
+    count: u64,
 }
 
 /// Longer durations count as this.
@@ -114,7 +114,8 @@ impl Distribution {
 
     /// The mean; zero if there is no value.
     pub fn mean(&self) -> Duration {
-        self.sum.checked_div(self.count).unwrap_or_default()
+        let nanos = self.sum.as_nanos().checked_div(self.count.into()).unwrap_or_default();
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
     /// The value that a share `quantile` of all doesn't exceed; zero if there is none.

@@ -105,11 +105,16 @@ impl Receiver {
 
     /// The sender hears of the next receipt that `ack` covers.
     pub fn report(&mut self, ack: &Ack) -> Option<Receipt> {
-        if self.forgotten >= ack.receipts {
+        if self.has_reported(ack) {
             return None;
         }
         self.forgotten += 1;
         self.receipts.pop_front()
+    }
+
+    /// Whether the sender has heard of all that `ack` covers.
+    pub fn has_reported(&self, ack: &Ack) -> bool {
+        self.forgotten >= ack.receipts
     }
 }
 

@@ -6,18 +6,21 @@ use std::time::Duration;
 const GRANULARITY: Duration = Duration::from_millis(1);
 /// The probe timeout before the first sample: kInitialRtt and its variation.
 const INITIAL_TIMEOUT: Duration = Duration::from_millis(999);
-/// What the peer may hold an acknowledgement back for.
-const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
-
 /// Smoothed round-trip time and its variation.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct RttEstimate {
+    /// What the peer may hold an acknowledgement back for.
+    max_ack_delay: Duration,
     smoothed: Option<Duration>,
     variation: Duration,
     latest: Duration,
 }
 
 impl RttEstimate {
+    pub fn new(max_ack_delay: Duration) -> RttEstimate {
+        RttEstimate { max_ack_delay, smoothed: None, variation: Duration::ZERO, latest: Duration::ZERO }
+    }
+
     /// Takes a sample in (RFC 9002, section 5.3).
     pub fn add(&mut self, sample: Duration) {
         self.latest = sample;
@@ -44,6 +47,6 @@ impl RttEstimate {
 
     /// How long nothing may be heard after the last packet before a probe is sent (section 6.2.1).
     pub fn probe_timeout(&self) -> Duration {
-        self.smoothed.map_or(INITIAL_TIMEOUT, |rtt| rtt + (self.variation * 4).max(GRANULARITY) + MAX_ACK_DELAY)
+        self.smoothed.map_or(INITIAL_TIMEOUT, |rtt| rtt + (self.variation * 4).max(GRANULARITY) + self.max_ack_delay)
     }
 }

@@ -65,6 +65,7 @@ impl Sender {
         source: Source,
         start: Time,
         packet_bytes: u32,
+        max_ack_delay: Duration,
         rng: fastrand::Rng,
     ) -> Sender {
         control.on_mtu_change(packet_bytes.into());
@@ -81,7 +82,7 @@ impl Sender {
             next_send: start,
             last_sent: start,
             largest_acked: None,
-            rtt: RttEstimate::default(),
+            rtt: RttEstimate::new(max_ack_delay),
             timeouts: 0,
             probe: false,
             counts: Counts::default(),
@@ -132,11 +133,13 @@ impl Sender {
             self.in_flight -= bytes;
             let mut rtt = now.since(packet.sent);
             if self.largest_acked.is_none_or(|largest| number > largest) {
-                // The newest packet's own delay is known, and it alone makes samples (RFC 9002, section 5).
-                rtt = rtt.saturating_sub(ack.delay);
                 self.largest_acked = Some(number);
-                self.rtt.add(rtt);
                 self.timeouts = 0;
+                if receiver.has_reported(&ack) {
+                    // The newest packet's own delay is known, and it alone makes samples (RFC 9002, section 5).
+                    rtt = rtt.saturating_sub(ack.delay);
+                    self.rtt.add(rtt);
+                }
             }
             sample(rtt);
             self.control.on_packet_acked(&AckedPacket { time: now, number, sent: packet.sent, bytes, rtt });

@@ -43,13 +43,14 @@ impl Queue {
 }
 
 impl Queue {
-    /// Its limit in bytes, where packets count as full ones; with fair queueing that of each flow.
-    pub fn limit_bytes(&self) -> u64 {
+    /// Its limit in bytes for packets of `packet` bytes, with fair queueing that of each flow; `None` if it has none.
+    pub fn limit_bytes(&self, packet: u64) -> Option<u64> {
         let (Queue::DropTail(limit) | Queue::CoDel(limit) | Queue::Drr(limit) | Queue::FqCoDel { limit, .. }) = self;
-        match limit {
+        let bytes = match limit {
             Limit::Bytes(bytes) => *bytes,
-            Limit::Packets(packets) => packets.saturating_mul(super::MTU),
-        }
+            Limit::Packets(packets) => packets.saturating_mul(packet),
+        };
+        (bytes < u64::MAX).then_some(bytes)
     }
 }
 
