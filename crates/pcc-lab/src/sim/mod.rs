@@ -4,8 +4,8 @@
 //! the loss detection of RFC 9002, a receiver that acknowledges what arrived, and an [application](App). Every random choice comes from the seed: the same
 //! seed gives the same result, to the byte, on any machine.
 //!
-//! Cost: each link and each flow is an actor with one next wake-up on an agenda, so that an event costs O(log actors), and nothing
-//! grows with the simulated time but the series of [`BIN`]s.
+//! Cost: each link and each flow is an actor with one next wake-up on an agenda, so that an event costs O(log actors). With the
+//! simulated time grow the series of [`BIN`]s, and what a simulation records.
 
 mod agenda;
 mod flow;
