@@ -32,7 +32,7 @@ pub struct Flow {
     pub stop: Option<Span>,
     /// Each is a transfer of this many bytes.
     pub size: Option<Size>,
-    /// Transfers of `size` keep coming, with exponential gaps, for this share of the first link's rate on average.
+    /// Transfers of `size` keep coming, with exponential gaps, for this share of the rate of the slowest link on average.
     pub load: Option<Share>,
     /// Data for a while, then none for a while.
     pub on_off: Option<OnOff>,
