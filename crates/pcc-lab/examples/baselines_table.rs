@@ -6,8 +6,11 @@ use pcc_lab::report::median;
 use std::error::Error;
 use std::path::Path;
 
-/// Our name, and for each independent implementation its source, its name there, and a note that its rows must have.
-const PEERS: [(&str, &[(&str, &str, &str)]); 13] = [
+/// An independent implementation: its source, its name there, and a note that its rows must have.
+type Peer = (&'static str, &'static str, &'static str);
+
+/// Our name, and the independent implementations.
+const PEERS: [(&str, &[Peer]); 13] = [
     ("newreno", &[("linux", "reno", ""), ("noq", "newreno", ""), ("ns3", "TcpLinuxReno", "")]),
     ("cubic", &[("linux", "cubic", ""), ("noq", "cubic", ""), ("ns3", "TcpCubic", "")]),
     ("bbr1", &[("linux", "bbr", ""), ("ns3", "TcpBbr", "")]),
