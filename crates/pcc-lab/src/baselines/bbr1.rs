@@ -9,7 +9,7 @@ use super::ack_aggregation::AckAggregation;
 use super::delivery_rate::{DeliveryRate, RateSample};
 use super::rounds::{Recovery, Rounds};
 use super::windowed_filter::WindowedMax;
-use super::{INITIAL_MTU, INITIAL_WINDOW, usable_mtu};
+use super::{INITIAL_MTU, INITIAL_WINDOW, LEAST_RATE, usable_mtu};
 use pcc::{AckedPacket, CongestionControl, LostPacket, Rate, SentPacket, Time};
 use std::time::Duration;
 
@@ -365,7 +365,7 @@ impl CongestionControl for Bbr1 {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        Some(self.pacing_rate)
+        Some(self.pacing_rate.max(LEAST_RATE))
     }
 
     fn in_flight_cap(&self) -> u64 {

@@ -55,7 +55,7 @@ use illinois::Illinois;
 use ledbat::Ledbat;
 use newreno::NewReno;
 use pacing::Pacing;
-use pcc::CongestionControl;
+use pcc::{CongestionControl, Rate};
 use pcp::Pcp;
 use sprout::Sprout;
 use std::time::Duration;
@@ -86,6 +86,8 @@ pub const NAMES: &[&str] = &[
 
 /// The packet size before the driver tells it, in bytes.
 const INITIAL_MTU: u64 = 1200;
+/// The least rate, a packet or so in a minute: at none a sender would stand still for ever, whatever the path does.
+const LEAST_RATE: Rate = Rate::from_bits_per_sec(200.0);
 /// The initial window in packets (RFC 6928).
 const INITIAL_WINDOW: u64 = 10;
 

@@ -12,7 +12,7 @@ mod tests;
 use super::pacing::Pacing;
 use super::persistent::LossRun;
 use super::rtt::Rtt;
-use super::{INITIAL_MTU, usable_mtu};
+use super::{INITIAL_MTU, LEAST_RATE, usable_mtu};
 use pcc::{AckedPacket, CongestionControl, LostPacket, PacketTable, Rate, SentPacket, Time};
 use std::fmt::Debug;
 use std::time::Duration;
@@ -272,7 +272,7 @@ impl<R: Rule> CongestionControl for Windowed<R> {
     fn pacing_rate(&self) -> Option<Rate> {
         let gain = self.pacing.gain(&self.window)?;
         let window = self.window.size * self.mtu as f64 * 8.0;
-        Some(Rate::from_bits_per_sec(gain * window / self.rtt?.smoothed))
+        Some(Rate::from_bits_per_sec(gain * window / self.rtt?.smoothed).max(LEAST_RATE))
     }
 
     fn in_flight_cap(&self) -> u64 {

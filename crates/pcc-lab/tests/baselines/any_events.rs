@@ -41,7 +41,9 @@ proptest! {
             let mut control = baselines::build(name, 7).expect("a known name");
             let mut driver = Driver::new();
             ops.iter().for_each(|op| driver.run(&mut *control, *op));
-            driver.run(&mut *control, Op::AckOldest { packets: u8::MAX });
+            while !driver.outstanding.is_empty() {
+                driver.run(&mut *control, Op::AckOldest { packets: u8::MAX });
+            }
             for _ in 0..200 {
                 driver.run(&mut *control, Op::Send { packets: 1, gap: 0, bytes: 1200 });
                 driver.now += Duration::from_millis(50);

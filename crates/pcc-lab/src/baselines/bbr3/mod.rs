@@ -11,7 +11,7 @@ mod probe_rtt;
 use super::ack_aggregation::AckAggregation;
 use super::delivery_rate::{DeliveryRate, RateSample};
 use super::rounds::{Recovery, Rounds};
-use super::{INITIAL_MTU, INITIAL_WINDOW, usable_mtu};
+use super::{INITIAL_MTU, INITIAL_WINDOW, LEAST_RATE, usable_mtu};
 use loss::LossModel;
 use pcc::{AckedPacket, CongestionControl, LostPacket, Rate, SentPacket, Time};
 use probe_bandwidth::Cycle;
@@ -316,7 +316,7 @@ impl CongestionControl for Bbr3 {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        Some(self.pacing_rate)
+        Some(self.pacing_rate.max(LEAST_RATE))
     }
 
     fn in_flight_cap(&self) -> u64 {

@@ -8,7 +8,7 @@
 mod probe;
 
 use super::windowed_filter::WindowedMax;
-use super::{INITIAL_MTU, usable_mtu, usable_rtt};
+use super::{INITIAL_MTU, LEAST_RATE, usable_mtu, usable_rtt};
 use core::cmp::Reverse;
 use pcc::{AckedPacket, CongestionControl, LostPacket, Rate, SentPacket, Time};
 use probe::Probe;
@@ -199,7 +199,7 @@ impl CongestionControl for Pcp {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        Some(self.rate())
+        Some(self.rate().max(LEAST_RATE))
     }
 
     /// Twice what the rate needs: PCP has no window, but must not send on when nothing comes back.
