@@ -1,7 +1,8 @@
 //! The command `pcc`: moves data over bad paths with PCC congestion control.
 
 mod demo;
-mod quantity;
+mod lab;
+mod output;
 mod transfer;
 
 use clap::{Parser, Subcommand};
@@ -18,6 +19,8 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Demo(demo::Args),
+    #[command(subcommand)]
+    Lab(lab::Command),
     Send(transfer::SendArgs),
     Recv(transfer::RecvArgs),
 }
@@ -25,6 +28,7 @@ enum Command {
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Demo(args) => demo::run(args),
+        Command::Lab(command) => lab::run(command),
         Command::Send(args) => transfer::send(args),
         Command::Recv(args) => transfer::recv(args),
     }

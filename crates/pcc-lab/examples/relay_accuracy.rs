@@ -5,7 +5,7 @@
 //! Sender, relay and receiver are three threads of this process, as in `pcc demo`.
 
 use pcc::Rate;
-use pcc_lab::link::PathConfig;
+use pcc_lab::link::{Capacity, PathConfig};
 use pcc_lab::relay::{IP_UDP_HEADERS, Relay, RelayConfig, RelayReport};
 use std::io;
 use std::net::UdpSocket;
@@ -20,8 +20,8 @@ fn main() -> io::Result<()> {
     );
     for (mbps, delay_ms) in [(10.0, 15), (42.0, 400), (100.0, 15), (200.0, 30), (400.0, 15)] {
         let rate = Rate::from_mbps(mbps);
-        let path =
-            PathConfig { rate: Some(rate), queue: 375_000, ..PathConfig::delay_only(Duration::from_millis(delay_ms)) };
+        let delay = PathConfig::delay_only(Duration::from_millis(delay_ms));
+        let path = PathConfig { capacity: rate.into(), queue: 375_000.into(), ..delay };
         // 10 % more than the bottleneck carries, to see the rate; 30 %, so that no queue hides the delay.
         let (full, _, report) = measure(&path, rate * 1.1, Duration::from_secs(4))?;
         let (_, mut errors, _) = measure(&path, rate * 0.3, Duration::from_secs(4))?;
@@ -76,7 +76,11 @@ fn measure(path: &PathConfig, rate: Rate, time: Duration) -> io::Result<(Rate, V
         }
         Ok(())
     });
-    let expected = path.delay + path.rate.map_or(Duration::ZERO, |rate| rate.time_for(WIRE));
+    let service = match path.capacity {
+        Capacity::Constant(rate) => rate.time_for(WIRE),
+        _ => Duration::ZERO,
+    };
+    let expected = path.delay + service;
     let mut arrivals = Vec::new();
     let mut errors = Vec::new();
     let mut buffer = [0; 2048];

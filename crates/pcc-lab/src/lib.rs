@@ -1,6 +1,15 @@
 //! Path model and experiments.
 
+pub mod baselines;
+pub mod controller;
+pub mod expression;
+pub mod figure;
 pub mod link;
+pub mod plot;
+mod pool;
+pub mod quantity;
 pub mod relay;
+pub mod report;
+pub mod scenario;
 pub mod sim;
 pub mod virtual_quic;

@@ -20,7 +20,10 @@ mod monitor;
 mod observer;
 mod packets;
 pub mod profiles;
+pub mod quantity;
 mod sender;
+#[cfg(feature = "serde")]
+mod text;
 mod units;
 pub mod utility;
 

@@ -35,6 +35,12 @@ impl<T> PacketTable<T> {
         self.entries[self.position(number)?].1.as_ref()
     }
 
+    /// The value of an outstanding packet, to be changed.
+    pub fn get_mut(&mut self, number: u64) -> Option<&mut T> {
+        let position = self.position(number)?;
+        self.entries[position].1.as_mut()
+    }
+
     /// Takes a packet out; `None` if it isn't there or was taken before.
     pub fn take(&mut self, number: u64) -> Option<T> {
         let position = self.position(number)?;

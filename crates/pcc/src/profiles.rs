@@ -5,8 +5,7 @@ use crate::control::vivace::{DoubleCheck, GradientFilter, LossSignificance, Pair
 use crate::control::{Amplifier, LeastStep, RateBounds, RateControl, StartConfig, StartExit, StepConfig};
 use crate::sender::{Guards, Pcc};
 use crate::units::Rate;
-use crate::utility::{self, Utility};
-use std::sync::Arc;
+use crate::utility::{self, UtilityConfig};
 
 /// Everything that defines a controller.
 #[derive(Clone, Debug)]
@@ -14,7 +13,7 @@ pub struct Profile {
     /// Its name, such as `vivace-2018-latency`.
     pub name: &'static str,
     /// What an interval is worth.
-    pub utility: Arc<dyn Utility>,
+    pub utility: UtilityConfig,
     /// How the rate moves.
     pub control: ControlConfig,
     /// What protects the path.
@@ -23,6 +22,11 @@ pub struct Profile {
 
 /// The constants of a rate control.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(tag = "kind", rename_all = "kebab-case")
+)]
 pub enum ControlConfig {
     /// Allegro's.
     Allegro(AllegroConfig),
@@ -38,7 +42,7 @@ impl Profile {
             ControlConfig::Allegro(config) => Box::new(Allegro::new(config, rng)),
             ControlConfig::Vivace(config) => Box::new(Vivace::new(config, rng)),
         };
-        Pcc::new(self.utility.clone(), control, self.guards)
+        Pcc::new(self.utility.shared(), control, self.guards)
     }
 
     /// The same with a rate never to exceed.
@@ -75,7 +79,7 @@ pub fn all() -> [Profile; 6] {
 pub fn allegro_2015() -> Profile {
     Profile {
         name: "allegro-2015",
-        utility: Arc::new(utility::Safe::default()), // alpha = 100: authors' sender, SPEC 1.2
+        utility: UtilityConfig::Safe(utility::Safe::default()), // alpha = 100: authors' sender, SPEC 1.2
         control: ControlConfig::Allegro(AllegroConfig {
             start: StartConfig {
                 rate: Rate::from_mbps(2.0), // authors' sender
@@ -100,7 +104,7 @@ pub fn allegro_2015() -> Profile {
 pub fn vivace_paper() -> Profile {
     Profile {
         name: "vivace-paper",
-        utility: Arc::new(utility::Vivace::LATENCY),
+        utility: UtilityConfig::Vivace(utility::Vivace::LATENCY),
         control: ControlConfig::Vivace(VivaceConfig {
             start: StartConfig {
                 rate: Rate::ZERO,
@@ -127,7 +131,7 @@ pub fn vivace_paper() -> Profile {
             loss_significance: None,
             double_check: DoubleCheck::Paper, // section 4.3
             min_packets: 10,                  // as Allegro, section 3.1
-            max_packets: u64::MAX,
+            max_packets: None,
             bounds: RateBounds::DEFAULT,
         }),
         guards: Guards::default(),
@@ -138,7 +142,7 @@ pub fn vivace_paper() -> Profile {
 pub fn vivace_2018_loss() -> Profile {
     Profile {
         name: "vivace-2018-loss",
-        utility: Arc::new(utility::Vivace { small_loss: RELEASED_SMALL_LOSS, ..utility::Vivace::LOSS }),
+        utility: UtilityConfig::Vivace(utility::Vivace { small_loss: RELEASED_SMALL_LOSS, ..utility::Vivace::LOSS }),
         control: ControlConfig::Vivace(released()),
         guards: Guards::default(),
     }
@@ -148,7 +152,7 @@ pub fn vivace_2018_loss() -> Profile {
 pub fn vivace_2018_latency() -> Profile {
     Profile {
         name: "vivace-2018-latency",
-        utility: Arc::new(utility::Vivace { small_loss: RELEASED_SMALL_LOSS, ..utility::Vivace::LATENCY }),
+        utility: UtilityConfig::Vivace(utility::Vivace { small_loss: RELEASED_SMALL_LOSS, ..utility::Vivace::LATENCY }),
         control: ControlConfig::Vivace(released()),
         guards: Guards::default(),
     }
@@ -202,7 +206,7 @@ fn released() -> VivaceConfig {
         loss_significance: None,
         double_check: DoubleCheck::Released,
         min_packets: 10,
-        max_packets: 3000,
+        max_packets: Some(3000),
         bounds: RateBounds { min: Rate::from_mbps(1.3), ..RateBounds::DEFAULT },
     }
 }

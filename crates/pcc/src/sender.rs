@@ -16,6 +16,11 @@ const INITIAL_SILENCE: Duration = Duration::from_secs(3);
 
 /// What protects the path and the receiver whatever the rate control does.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub struct Guards {
     /// An interval that loses more than this fraction halves the rate (released sender: 0.5).
     pub brake_loss: f64,

@@ -10,20 +10,17 @@ mod report;
 mod tests;
 mod tls;
 
-use crate::quantity;
+use crate::output::{USAGE, show};
 use experiment::Experiment;
 use path::{Path, Preset};
 use pcc::Rate;
+use pcc_lab::quantity;
 use pcc_quic::Algorithm;
 use progress::Progress;
 use report::Report;
-use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-
-/// The exit code of a mistake on the command line, as clap's.
-const USAGE: u8 = 2;
 
 /// The exit code after Ctrl-C, as a shell's.
 const INTERRUPTED: u8 = 130;
@@ -163,14 +160,6 @@ fn demonstrate(args: &Args, path: &Path, chart: &std::path::Path) -> anyhow::Res
         show(&format!("\nThe chart is in {}\n", chart.display()))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Prints results; `println!` would panic when nobody reads them.
-fn show(results: &str) -> std::io::Result<()> {
-    match std::io::stdout().write_all(results.as_bytes()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        done => done,
-    }
 }
 
 /// One controller after the other, and that as often as asked: what disturbs this machine meanwhile disturbs them alike.

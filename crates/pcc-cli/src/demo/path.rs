@@ -1,8 +1,8 @@
 //! The emulated path of the demo.
 
-use crate::quantity;
 use pcc::Rate;
 use pcc_lab::link::PathConfig;
+use pcc_lab::quantity;
 use pcc_lab::relay::IP_UDP_HEADERS;
 use std::fmt;
 use std::time::Duration;
@@ -63,7 +63,7 @@ impl Path {
     /// The way to the receiver, where the bottleneck is.
     pub fn forward(&self) -> PathConfig {
         let delay = PathConfig::delay_only(self.rtt / 2);
-        PathConfig { rate: Some(self.rate), queue: self.queue, loss: self.loss, ..delay }
+        PathConfig { capacity: self.rate.into(), queue: self.queue.into(), loss: self.loss.into(), ..delay }
     }
 
     /// The way back, which only takes its time.

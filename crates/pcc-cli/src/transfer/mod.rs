@@ -18,9 +18,9 @@ mod store;
 mod tests;
 mod ticket;
 
-use crate::quantity;
 use exit::{Failure, Kind, Result};
 use pcc::Rate;
+use pcc_lab::quantity;
 use pcc_quic::Algorithm;
 use progress::Reporter;
 use std::io::{BufRead, Read};

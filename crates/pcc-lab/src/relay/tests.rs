@@ -61,7 +61,7 @@ fn ends_at_once_when_dropped() {
 /// Sends a burst that fills the queue; what the relay made of it: its rate, the median error of the delay, and its report.
 fn burst() -> (Rate, Duration, RelayReport) {
     let (rate, packets) = (Rate::from_mbps(20.0), 100u64);
-    let path = PathConfig { rate: Some(rate), queue: 1 << 20, ..PathConfig::delay_only(15 * MS) };
+    let path = PathConfig { capacity: rate.into(), queue: (1 << 20).into(), ..PathConfig::delay_only(15 * MS) };
     let (relay, sender, receiver) = start(path, PathConfig::delay_only(15 * MS));
     let sending = std::thread::spawn(move || (0..packets).try_for_each(|_| sender.send(&[0; 1472]).map(drop)));
     let began = Instant::now();

@@ -24,6 +24,9 @@ const READS: usize = 32;
 /// A datagram can't be larger than this.
 const DATAGRAM: usize = 65_535;
 
+/// A relay serves one sender.
+const FLOW: u32 = 0;
+
 pub(super) struct Worker {
     front: UdpSocket,
     back: UdpSocket,
@@ -78,15 +81,15 @@ impl Worker {
 
     /// Sends on what is due.
     fn deliver(&mut self) {
-        while let Some((due, datagram)) = self.forward.poll_timed(self.now()) {
-            let sent = self.back.send(&datagram);
-            self.account(due, sent);
+        while let Some(datagram) = self.forward.poll(self.now()) {
+            let sent = self.back.send(&datagram.payload);
+            self.account(datagram.due, sent);
         }
-        while let Some((due, datagram)) = self.reverse.poll_timed(self.now()) {
+        while let Some(datagram) = self.reverse.poll(self.now()) {
             // Nothing comes back before something was sent.
             let Some(sender) = self.sender else { continue };
-            let sent = self.front.send_to(&datagram, sender);
-            self.account(due, sent);
+            let sent = self.front.send_to(&datagram.payload, sender);
+            self.account(datagram.due, sent);
         }
     }
 
@@ -120,11 +123,11 @@ impl Worker {
         for _ in 0..READS {
             let Ok((bytes, sender)) = self.front.recv_from(buffer) else { break };
             self.sender = Some(sender);
-            self.forward.enqueue(self.now(), buffer[..bytes].into(), bytes as u64 + IP_UDP_HEADERS);
+            self.forward.enqueue(self.now(), FLOW, buffer[..bytes].into(), bytes as u64 + IP_UDP_HEADERS);
         }
         for _ in 0..READS {
             let Ok(bytes) = self.back.recv(buffer) else { break };
-            self.reverse.enqueue(self.now(), buffer[..bytes].into(), bytes as u64 + IP_UDP_HEADERS);
+            self.reverse.enqueue(self.now(), FLOW, buffer[..bytes].into(), bytes as u64 + IP_UDP_HEADERS);
         }
     }
 }

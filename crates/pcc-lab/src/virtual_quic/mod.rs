@@ -8,12 +8,12 @@ mod host;
 mod report;
 mod run;
 
+use crate::controller::EventLog;
 use crate::link::PathConfig;
 use noq_proto::TransportConfig;
 use pcc::Profile;
 use pcc_quic::{Factory, Transport};
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 pub use report::{Departure, Report};
@@ -50,14 +50,11 @@ pub struct Bulk {
 }
 
 impl Bulk {
-    /// Ten seconds over a path with this bottleneck, half of its round trip each way, 1 MiB streams and 1452-byte packets.
-    ///
-    /// `forward.delay` is the whole round trip's propagation delay here, so that tables of paths read naturally.
+    /// Ten seconds over a path with as much delay on the way back, 1 MiB streams and 1452-byte packets.
     pub fn over(forward: PathConfig) -> Bulk {
-        let delay = forward.delay / 2;
         Bulk {
-            forward: PathConfig { delay, ..forward },
-            reverse: PathConfig::delay_only(delay),
+            reverse: PathConfig::delay_only(forward.delay),
+            forward,
             duration: Duration::from_secs(10),
             seed: 1,
             mtu: Some(1452),
@@ -83,12 +80,11 @@ impl Bulk {
 
     /// Runs with a controller of ours, whose random choices come from `seed`; the report has its monitor intervals.
     pub fn run_profile(&self, profile: Profile, seed: u64) -> Report {
-        let events = Arc::new(Mutex::new(Vec::new()));
+        let events = EventLog::default();
         let log = events.clone();
-        let factory = Factory::observed(profile, move |_| Box::new(report::Log(log.clone()))).with_seed(seed);
-        let mut report = self.run_with(Transport::config_with(factory));
-        report.events = events.lock().map(|mut events| std::mem::take(&mut *events)).unwrap_or_default();
-        report
+        let factory = Factory::observed(profile, move |_| Box::new(log.clone())).with_seed(seed);
+        let report = self.run_with(Transport::config_with(factory));
+        Report { events: events.take(), ..report }
     }
 
     /// Runs with any configuration of the sender. The receiver has the default of [`Transport`].

@@ -2,8 +2,7 @@
 
 use crate::link::Counters;
 use noq_proto::ConnectionError;
-use pcc::{Event, Observer, Rate, Time};
-use std::sync::{Arc, Mutex};
+use pcc::{Event, Rate, Time};
 use std::time::Duration;
 
 /// A datagram of the sender.
@@ -76,17 +75,5 @@ impl Report {
 
     fn bins(&self, time: Duration) -> usize {
         (time.as_nanos() / self.bin.as_nanos().max(1)) as usize
-    }
-}
-
-/// Keeps all events of a controller.
-#[derive(Debug)]
-pub(super) struct Log(pub(super) Arc<Mutex<Vec<Event>>>);
-
-impl Observer for Log {
-    fn on_event(&mut self, event: &Event) {
-        if let Ok(mut events) = self.0.lock() {
-            events.push(*event);
-        }
     }
 }

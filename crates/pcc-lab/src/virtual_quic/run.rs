@@ -2,7 +2,7 @@
 
 use super::host::{self, Datagram, Host};
 use super::{Bulk, Departure, Report};
-use crate::link::Path;
+use crate::link::{Delivered, Path};
 use bytes::Bytes;
 use noq_proto::{Dir, PathId, StreamEvent, StreamId, TransportConfig};
 use pcc::Time;
@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 
 /// IPv4 and UDP headers, as counted by queues and links.
 const HEADERS: u64 = 28;
+
+/// There is one connection.
+const FLOW: u32 = 0;
 
 static DATA: [u8; 1 << 16] = [0; 1 << 16];
 
@@ -93,7 +96,7 @@ impl<'a> World<'a> {
                 let bytes = datagram.payload.len() as u64;
                 self.report.departures.push(Departure { time: now, bytes });
                 if !cut && bytes <= self.setup.path_mtu.into() {
-                    self.forward.path.enqueue(now, datagram, bytes + HEADERS);
+                    self.forward.path.enqueue(now, FLOW, datagram, bytes + HEADERS);
                 }
             });
         }
@@ -102,7 +105,7 @@ impl<'a> World<'a> {
         self.receiver.transmit(at, |datagram| {
             let bytes = datagram.payload.len() as u64;
             if !cut {
-                self.reverse.path.enqueue(now, datagram, bytes + HEADERS);
+                self.reverse.path.enqueue(now, FLOW, datagram, bytes + HEADERS);
             }
         });
         let closed = self.sender.closed.take().or(self.receiver.closed.take());
@@ -207,7 +210,7 @@ impl Line {
     }
 
     fn poll(&mut self, now: Time) -> Option<Datagram> {
-        while let Some((due, datagram)) = self.path.poll_timed(now) {
+        while let Some(Delivered { due, payload: datagram, .. }) = self.path.poll(now) {
             let extra = Duration::from_nanos(self.rng.u64(0..=self.reordering.as_nanos() as u64));
             self.drawn += 1;
             self.late.insert((due + extra, self.drawn), datagram);

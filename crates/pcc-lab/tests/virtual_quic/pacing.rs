@@ -11,7 +11,7 @@ const MS: Duration = Duration::from_millis(1);
 
 /// A path that is never the limit, with a round trip of 20 ms.
 fn wide() -> Bulk {
-    Bulk { duration: 2000 * MS, ..Bulk::over(PathConfig::delay_only(20 * MS)) }
+    Bulk { duration: 2000 * MS, ..Bulk::over(PathConfig::delay_only(10 * MS)) }
 }
 
 fn at_fixed_rate(mbps: f64, bulk: &Bulk) -> Report {
@@ -85,7 +85,7 @@ fn acknowledgements_are_not_paced() {
 
 #[test]
 fn flow_control_is_not_the_limit() {
-    let long = PathConfig::delay_only(100 * MS);
+    let long = PathConfig::delay_only(50 * MS);
     let report = at_fixed_rate(1000.0, &Bulk { duration: 1500 * MS, ..Bulk::over(long) });
     let sent = report.sent_rate(1000 * MS, 1500 * MS).mbps();
     assert!((sent / 1000.0 - 1.0).abs() < 0.01, "{sent}");

@@ -13,11 +13,10 @@ const SEEDED: [Algorithm; 5] =
 
 fn table(mbps: f64, rtt_ms: u64, loss: f64, queue: u64, secs: u32) -> String {
     let path = PathConfig {
-        rate: Some(Rate::from_mbps(mbps)),
-        delay: Duration::from_millis(rtt_ms),
-        queue,
-        loss,
-        jitter: Duration::ZERO,
+        capacity: Rate::from_mbps(mbps).into(),
+        queue: queue.into(),
+        loss: loss.into(),
+        ..PathConfig::delay_only(Duration::from_millis(rtt_ms / 2))
     };
     let bulk = Bulk { duration: Duration::from_secs(secs.into()), ..Bulk::over(path) };
     let mut table = String::from("controller       goodput Mbit/s: all  2nd half   sent pkt  lost %  last RTT ms\n");

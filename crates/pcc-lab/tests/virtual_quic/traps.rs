@@ -10,7 +10,8 @@ use std::time::Duration;
 const MS: Duration = Duration::from_millis(1);
 
 fn path(mbps: f64, rtt: Duration, queue: u64, loss: f64) -> PathConfig {
-    PathConfig { rate: Some(Rate::from_mbps(mbps)), delay: rtt, queue, loss, jitter: Duration::ZERO }
+    let (capacity, queue, loss) = (Rate::from_mbps(mbps).into(), queue.into(), loss.into());
+    PathConfig { capacity, queue, loss, ..PathConfig::delay_only(rtt / 2) }
 }
 
 #[test]

@@ -11,6 +11,11 @@ use core::ops::Range;
 
 /// The constants of Allegro's rate control.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub struct AllegroConfig {
     /// The start-up phase.
     pub start: StartConfig,

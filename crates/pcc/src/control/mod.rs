@@ -83,6 +83,11 @@ pub(crate) const LIMITED_LOSS: f64 = 0.05;
 
 /// The bounds of a rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub struct RateBounds {
     /// The smallest base rate; probes may go below it by their step.
     pub min: Rate,

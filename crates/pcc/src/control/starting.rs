@@ -7,6 +7,11 @@ use crate::utility::Utility;
 
 /// How the start-up phase begins and what it overlooks.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub struct StartConfig {
     /// The rate of the first interval, unless `packets_per_rtt` gives more.
     pub rate: Rate,
@@ -23,6 +28,7 @@ pub struct StartConfig {
 
 /// The rate at which start-up ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum StartExit {
     /// The last rate before the utility fell, half of the one that was too much (both papers).
     LastGood,

@@ -4,6 +4,7 @@ use crate::units::Rate;
 
 /// How confidence grows with decisions in the same direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Amplifier {
     /// 1, 2, 3, 5, 7, 9, ... from the first decision in a direction on; a reversal starts over (Vivace 2018, section 4.2).
     Paper,
@@ -13,6 +14,11 @@ pub enum Amplifier {
 
 /// The constants of the step.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub struct StepConfig {
     /// theta_0, the step in (Mbit/s)^2 per unit of utility.
     pub theta: f64,
@@ -29,6 +35,11 @@ pub struct StepConfig {
 /// The least by which a rate is varied, so that a difference shows: `rate`, but at most a fraction `most` of the
 /// rate that is varied.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub struct LeastStep {
     /// As a rate.
     pub rate: Rate,

@@ -8,6 +8,11 @@ const LOSS_TOLERANCE: f64 = 0.05;
 
 /// The default of Allegro: `T * S_alpha(L - 0.05) - x * L` (Allegro 2015, section 2.2).
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub struct Safe {
     /// The steepness of the sigmoid. The theorem asks for at least max(2.2 (n - 1), 100) with n senders.
     pub alpha: f64,
@@ -40,6 +45,11 @@ impl Utility for Safe {
 /// The paper (section 2.4) prints the sigmoid's argument with the opposite sign, which would reward growing
 /// round-trip times; the authors' code has it as here (SPEC 1.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub struct TcpFriendly {
     /// The loss part.
     pub safe: Safe,
@@ -64,6 +74,11 @@ impl Utility for TcpFriendly {
 /// Favours low delay, for use behind fair queueing: `(T * S_alpha(L - 0.05) * RTT_prev / RTT - x * L) / RTT`
 /// (Allegro 2015, section 4.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub struct Interactive {
     /// The loss part.
     pub safe: Safe,
@@ -79,6 +94,7 @@ impl Utility for Interactive {
 /// Takes all it can under heavy random loss, for use behind fair queueing: `T * (1 - L)`
 /// (Allegro, arXiv version, section 4.4.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LossResilient;
 
 impl Utility for LossResilient {

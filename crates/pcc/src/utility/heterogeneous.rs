@@ -7,6 +7,11 @@ use crate::units::Rate;
 /// `x - c * x * (1 / (1 - L) - 1)`: with c_i = C / x_i* for each flow and the x_i* adding up to the capacity C,
 /// the flows settle at x_i* without loss (Vivace 2018, eq. 3 and theorem 4).
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub struct Heterogeneous {
     /// The weight c, at least 1: the smaller, the larger the share.
     pub weight: f64,

@@ -1,12 +1,14 @@
 //! Utility functions: what a monitor interval was worth.
 
 mod allegro;
+mod config;
 mod heterogeneous;
 #[cfg(test)]
 mod tests;
 mod vivace;
 
 pub use allegro::{Interactive, LossResilient, Safe, TcpFriendly};
+pub use config::UtilityConfig;
 pub use heterogeneous::Heterogeneous;
 pub use vivace::{SmallLoss, Vivace};
 
@@ -18,7 +20,8 @@ use core::fmt::Debug;
 /// Any function of a measurement can be one:
 ///
 /// ```
-/// use pcc::{Measurement, Utility};
+/// use pcc::utility::{Utility, UtilityConfig};
+/// use pcc::{Measurement, Profile, profiles};
 ///
 /// #[derive(Debug)]
 /// struct ThroughputOnly;
@@ -29,7 +32,7 @@ use core::fmt::Debug;
 ///     }
 /// }
 ///
-/// let profile = pcc::Profile { utility: std::sync::Arc::new(ThroughputOnly), ..pcc::profiles::vivace_loss() };
+/// let profile = Profile { utility: UtilityConfig::own(ThroughputOnly), ..profiles::vivace_loss() };
 /// let controller = profile.build(1);
 /// ```
 pub trait Utility: Debug + Send + Sync {

@@ -8,6 +8,11 @@ use crate::monitor::Measurement;
 /// The unit matters, because x^t and x are weighed against each other: c = 11.35 tolerates 5 % of loss at
 /// 100 Mbit/s, 6.3 % at 10 and 4 % at 1000 (SPEC 2.1).
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub struct Vivace {
     /// The exponent t of the rate, in 0..1 so that the utility is concave.
     pub exponent: f64,
@@ -16,11 +21,17 @@ pub struct Vivace {
     /// The weight c of loss.
     pub loss: f64,
     /// A smaller weight while there is little loss, as in the released code.
+    #[cfg_attr(feature = "serde", serde(with = "crate::text::switch"))]
     pub small_loss: Option<SmallLoss>,
 }
 
 /// In an interval that loses at most a fraction `up_to`, the loss weight is `weight`.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub struct SmallLoss {
     /// The largest fraction of loss that is small.
     pub up_to: f64,

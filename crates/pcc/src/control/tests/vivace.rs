@@ -1,7 +1,7 @@
 //! Vivace's rate control (NSDI 2018, section 4; the released sender, SPEC 2.4 and 2.5).
 
 use super::*;
-use crate::control::vivace::{GradientFilter, Vivace, VivaceConfig};
+use crate::control::vivace::{DoubleCheck, GradientFilter, Vivace, VivaceConfig};
 use std::sync::Mutex;
 
 fn config(profile: &profiles::Profile) -> VivaceConfig {
@@ -200,6 +200,15 @@ fn paper_double_check_averages_agreeing_pairs() {
     let mut control = probing(paper());
     paper_pair(&mut control, 10.0, false);
     assert_mbps(control.rate(), 101.0); // the faster probe lost more, as is to be expected: no doubt
+}
+
+#[test]
+fn without_double_check_every_round_is_believed() {
+    let mut control = probing(VivaceConfig { double_check: DoubleCheck::Off, ..paper() });
+    paper_pair(&mut control, 10.0, true);
+    assert_mbps(control.rate(), 101.0);
+    let mut control = probing(VivaceConfig { double_check: DoubleCheck::Off, ..released() });
+    assert!(lost(&mut control, 5, 10) > 0.0);
 }
 
 #[test]

@@ -1,0 +1,161 @@
+//! `pcc lab figures`: the figures of the papers.
+
+use super::progress::Progress;
+use super::{jobs, json_lines, write};
+use crate::output::{USAGE, show};
+use anyhow::Context;
+use pcc_lab::figure::{self, Finished, Study};
+use pcc_lab::report::aligned;
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Name and text of the files in `figures/`.
+const FILES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/figures.rs"));
+
+const EXAMPLES: &str = "\
+Examples:
+  pcc lab figures --list
+  pcc lab figures A5 V2
+  pcc lab figures --quick
+  pcc lab figures --out .     # in the repository: renews REPRODUCTION.md and its plots";
+
+/// Runs the experiments behind figures of the PCC papers, and compares what comes out with what the papers report.
+///
+/// Each figure is a scenario with claims, in the folder figures/ of the repository; docs/scenarios.md describes them.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The figures [default: all].
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+    /// Print what there is, and run nothing.
+    #[arg(long)]
+    list: bool,
+    /// Shorter and fewer runs: minutes instead of hours.
+    #[arg(long)]
+    quick: bool,
+    /// How many runs at a time [default: as many as there are cores].
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// Print a JSON document for each claim, one a line, on standard output instead of the tables.
+    #[arg(long)]
+    json: bool,
+    /// Where to write REPRODUCTION.md, figures/plots and figures/data.
+    #[arg(long, value_name = "DIR", default_value = "pcc-figures")]
+    out: PathBuf,
+}
+
+/// Runs the figures.
+pub fn run(args: &Args) -> ExitCode {
+    let files = match figure::choose(FILES, &args.ids) {
+        Ok(files) => files,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::from(USAGE);
+        }
+    };
+    match experiments(args, &files) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn experiments(args: &Args, files: &[(&str, &str)]) -> anyhow::Result<()> {
+    let parse = |(file, text): &(&str, &str)| Study::parse(&format!("figures/{file}"), text, args.quick);
+    let studies = files.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+    if args.list {
+        return Ok(show(&list(&studies))?);
+    }
+    let progress = Progress::start(studies.iter().map(Study::runs).sum());
+    let finished = figure::run(&studies, jobs(args.jobs), &|done| progress.show(done))?;
+    progress.finish();
+    let results = if args.json { json(&finished)? } else { finished.iter().map(table).collect() };
+    show(&results)?;
+    if args.quick {
+        eprintln!("These were the short versions: what differs here may agree in full length.");
+    }
+    document(args, &finished).with_context(|| format!("can't write the results to {}", args.out.display()))
+}
+
+fn list(studies: &[Study]) -> String {
+    let heading = ["ID", "source", "title", "runs", "simulated s"].map(str::to_owned).to_vec();
+    let row = |study: &Study| {
+        let Study { figure, plan } = study;
+        let numbers = [study.runs().to_string(), study.simulated_seconds().to_string()];
+        [figure.id.clone(), figure.source.clone(), plan.scenario.title.clone()].into_iter().chain(numbers).collect()
+    };
+    aligned(&[heading].into_iter().chain(studies.iter().map(row)).collect::<Vec<_>>(), 3)
+}
+
+/// The claims of a figure.
+fn table(finished: &Finished<'_>) -> String {
+    let Study { figure, plan } = finished.study;
+    let heading = ["claim", "published", "measured", "accepted", "verdict"].map(str::to_owned).to_vec();
+    let rows = finished.findings.iter().map(|finding| finding.row().to_vec());
+    let rows: Vec<Vec<String>> = [heading].into_iter().chain(rows).collect();
+    format!("{}  {}: {}\n{}\n", figure.id, figure.source, plan.scenario.title, aligned(&rows, 5))
+}
+
+fn json(finished: &[Finished<'_>]) -> anyhow::Result<String> {
+    let mut lines = String::new();
+    for finding in finished.iter().flat_map(|figure| &figure.findings) {
+        writeln!(lines, "{}", serde_json::to_string(finding)?)?;
+    }
+    Ok(lines)
+}
+
+/// Writes the document, the plots and the data.
+fn document(args: &Args, finished: &[Finished<'_>]) -> anyhow::Result<()> {
+    let mut drawn = Vec::new();
+    for figure in finished {
+        let id = &figure.study.figure.id;
+        let plots = figure.plots()?;
+        for (number, plot) in (1..).zip(&plots) {
+            if let Some(svg) = plot {
+                write(&args.out.join(format!("figures/plots/{id}-{number}.svg")), svg)?;
+            }
+        }
+        drawn.push(plots.iter().map(Option::is_some).collect());
+        write(&args.out.join(format!("figures/data/{id}.jsonl")), &json_lines(figure.reports())?)?;
+    }
+    let text = figure::markdown(finished, &drawn, &command(args), env!("CARGO_PKG_VERSION"));
+    write(&args.out.join("REPRODUCTION.md"), &text)
+}
+
+/// The part of the command that results depend on.
+fn command(args: &Args) -> String {
+    let quick = args.quick.then_some("--quick");
+    let words = ["pcc", "lab", "figures"].into_iter().chain(args.ids.iter().map(String::as_str)).chain(quick);
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_figure_in_the_repository_is_well_formed() {
+        for (file, text) in figure::choose(FILES, &[]).unwrap() {
+            for quick in [false, true] {
+                let study = Study::parse(file, text, quick);
+                assert!(
+                    study.as_ref().is_ok_and(|study| study.runs() > 0),
+                    "{:?}",
+                    study.map_err(|error| error.to_string())
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn ids_are_unique() {
+        let ids: Vec<String> =
+            FILES.iter().filter_map(|(file, text)| Some(Study::parse(file, text, true).ok()?.figure.id)).collect();
+        let distinct: std::collections::BTreeSet<&String> = ids.iter().collect();
+        assert_eq!(distinct.len(), ids.len(), "{ids:?}");
+    }
+}

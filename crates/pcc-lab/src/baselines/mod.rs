@@ -1,0 +1,129 @@
+//! Controllers to compare with, by name, behind [`CongestionControl`].
+//!
+//! | name | source |
+//! |---|---|
+//! | `bbr1` | BBR (CACM 2017), draft-cardwell-iccrg-bbr-congestion-control-00, Linux |
+//! | `bbr3` | draft-ietf-ccwg-bbr-04 |
+//! | `bic` | Xu, Harfoush and Rhee, INFOCOM 2004, with the constants of Linux |
+//! | `copa` | Copa (NSDI 2018) |
+//! | `cubic`, `cubic-hystart` | RFC 9438; with HyStart++ (RFC 9406) in the first slow start |
+//! | `hybla` | Caini and Firrincieli 2004, as in Linux |
+//! | `illinois` | Liu, Basar and Srikant 2008 |
+//! | `ledbat` | RFC 6817, by round-trip times |
+//! | `newreno` | RFC 5681 and 6582, with byte counting, clocked by acknowledgements |
+//! | `newreno-paced` | the same, evenly paced over a round trip: the papers' "paced TCP" |
+//! | `pcp` | PCP (NSDI 2006) |
+//! | `sprout` | Sprout (NSDI 2013) |
+//! | `udt` | UDT (Computer Networks 2007), draft-gg-udt-03, UDT4 |
+//! | `vegas` | Brakmo and Peterson 1995, as in Linux |
+//! | `westwood` | Westwood+: Mascolo et al. 2001, Grieco and Mascolo 2004, as in Linux |
+//!
+//! The window-based ones but `newreno` and `newreno-paced` are paced as Linux paces. Where Linux differs from a source so
+//! that it matters for throughput, the file of the controller says which of them it follows.
+
+mod ack_aggregation;
+mod bbr1;
+mod bbr3;
+mod bic;
+mod copa;
+mod cubic;
+mod delivery_rate;
+mod hybla;
+mod hystart;
+mod illinois;
+mod ledbat;
+mod newreno;
+mod pacing;
+mod pcp;
+mod persistent;
+mod rounds;
+mod rtt;
+mod sprout;
+mod udt;
+mod vegas;
+mod westwood;
+mod window;
+mod windowed_filter;
+
+use bbr1::Bbr1;
+use bbr3::Bbr3;
+use bic::Bic;
+use copa::Copa;
+use cubic::Cubic;
+use hybla::Hybla;
+use illinois::Illinois;
+use ledbat::Ledbat;
+use newreno::NewReno;
+use pacing::Pacing;
+use pcc::{CongestionControl, Rate};
+use pcp::Pcp;
+use sprout::Sprout;
+use std::time::Duration;
+use udt::Udt;
+use vegas::Vegas;
+use westwood::Westwood;
+use window::{Rule, Windowed};
+
+/// All names that [`build`] knows, sorted.
+pub const NAMES: &[&str] = &[
+    "bbr1",
+    "bbr3",
+    "bic",
+    "copa",
+    "cubic",
+    "cubic-hystart",
+    "hybla",
+    "illinois",
+    "ledbat",
+    "newreno",
+    "newreno-paced",
+    "pcp",
+    "sprout",
+    "udt",
+    "vegas",
+    "westwood",
+];
+
+/// The packet size before the driver tells it, in bytes.
+const INITIAL_MTU: u64 = 1200;
+/// The least rate, a packet or so in a minute: at none a sender would stand still for ever, whatever the path does.
+const LEAST_RATE: Rate = Rate::from_bits_per_sec(200.0);
+/// The initial window in packets (RFC 6928).
+const INITIAL_WINDOW: u64 = 10;
+
+/// A new controller called `name`, `None` for an unknown one; its random choices, if any, come from `seed`.
+pub fn build(name: &str, seed: u64) -> Option<Box<dyn CongestionControl>> {
+    Some(match name {
+        "bbr1" => Box::new(Bbr1::new(seed)),
+        "bbr3" => Box::new(Bbr3::new(seed)),
+        "bic" => windowed(Bic::default(), Pacing::Linux),
+        "copa" => Box::new(Copa::new()),
+        "cubic" => windowed(Cubic::new(), Pacing::Linux),
+        "cubic-hystart" => windowed(Cubic::with_hystart(), Pacing::Linux),
+        "hybla" => windowed(Hybla::new(), Pacing::Linux),
+        "illinois" => windowed(Illinois::new(), Pacing::Linux),
+        "ledbat" => windowed(Ledbat::new(), Pacing::Linux),
+        "newreno" => windowed(NewReno, Pacing::AckClocked),
+        "newreno-paced" => windowed(NewReno, Pacing::Even),
+        "pcp" => Box::new(Pcp::new(seed)),
+        "sprout" => Box::new(Sprout::new()),
+        "udt" => Box::new(Udt::new(seed)),
+        "vegas" => windowed(Vegas::new(), Pacing::Linux),
+        "westwood" => windowed(Westwood::default(), Pacing::Linux),
+        _ => return None,
+    })
+}
+
+fn windowed<R: Rule + 'static>(rule: R, pacing: Pacing) -> Box<dyn CongestionControl> {
+    Box::new(Windowed::new(rule, pacing))
+}
+
+/// A packet size that arithmetic can take: what UDP can carry.
+fn usable_mtu(mtu: u64) -> u64 {
+    mtu.clamp(1, 65_535)
+}
+
+/// A round-trip time that arithmetic can take; more than ten minutes is a clock error.
+fn usable_rtt(rtt: Duration) -> Duration {
+    rtt.min(Duration::from_secs(600))
+}

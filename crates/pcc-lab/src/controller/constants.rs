@@ -1,0 +1,113 @@
+//! The constants of a profile as a table, in which each has a key.
+
+use super::ControllerError;
+use pcc::profiles::ControlConfig;
+use pcc::utility::UtilityConfig;
+use pcc::{Guards, Profile};
+use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
+use toml::{Table, Value};
+
+/// What a profile consists of.
+#[derive(Serialize, Deserialize)]
+struct Constants {
+    control: ControlConfig,
+    /// `None` if it is one's own, which has no constants.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    utility: Option<UtilityConfig>,
+    guards: Guards,
+}
+
+/// Says which variant of an enum a table is; it isn't a constant.
+const TAG: &str = "kind";
+
+/// `profile` with the constants in `set`.
+pub(super) fn overridden(profile: Profile, set: &Table) -> Result<Profile, ControllerError> {
+    let Profile { name, utility, control, guards } = profile;
+    let (own, utility) = match utility {
+        UtilityConfig::Own(own) => (Some(UtilityConfig::Own(own)), None),
+        built_in => (None, Some(built_in)),
+    };
+    let mut constants = Constants { control, utility, guards };
+    let mut table = Table::try_from(&constants).map_err(|error| wrong(&[name], error))?;
+    let mut leaves = Vec::new();
+    collect(&table, set, &mut Vec::new(), &mut leaves)?;
+    // One at a time, so that what is wrong has a name.
+    for (path, value) in leaves {
+        check(&path, value)?;
+        put(&mut table, &path, value);
+        constants = table.clone().try_into().map_err(|error: toml::de::Error| wrong(&path, error.message()))?;
+    }
+    let Constants { control, utility, guards } = constants;
+    match own.or(utility) {
+        Some(utility) => Ok(Profile { name, utility, control, guards }),
+        None => Err(wrong(&["utility"], "it is missing")),
+    }
+}
+
+/// Adds what `set` overrides in `table`, which lies at `path`, to `leaves`.
+fn collect<'a>(
+    table: &Table,
+    set: &'a Table,
+    path: &mut Vec<&'a str>,
+    leaves: &mut Vec<(Vec<&'a str>, &'a Value)>,
+) -> Result<(), ControllerError> {
+    for (key, value) in set {
+        path.push(key);
+        let Some(current) = table.get(key).filter(|_| key != TAG) else {
+            let known = table.keys().map(String::as_str).filter(|key| *key != TAG);
+            return Err(ControllerError::unknown("constant", &path.join("."), known));
+        };
+        match (current, value) {
+            // A table of one is a variant with its value, such as `threshold = 0.01`, and replaced by the new one.
+            (Value::Table(current), Value::Table(value)) if current.len() > 1 => collect(current, value, path, leaves)?,
+            _ => leaves.push((path.clone(), value)),
+        }
+        path.pop();
+    }
+    Ok(())
+}
+
+fn put(table: &mut Table, path: &[&str], value: &Value) {
+    match path {
+        [] => {}
+        [key] => {
+            table.insert((*key).to_owned(), value.clone());
+        }
+        [key, rest @ ..] => {
+            if let Some(Value::Table(inner)) = table.get_mut(*key) {
+                put(inner, rest, value);
+            }
+        }
+    }
+}
+
+/// The numbers that a constant may be: no step may reach the rate itself.
+fn range(key: &str) -> RangeInclusive<f64> {
+    match key {
+        "probe-step" | "min-step" | "max-step" | "most" => 0.0..=0.9,
+        "pairs" => 1.0..=2.0,
+        _ => 0.0..=1e12,
+    }
+}
+
+/// Checks the numbers of a value.
+fn check(path: &[&str], value: &Value) -> Result<(), ControllerError> {
+    let number = match value {
+        Value::Float(number) => *number,
+        Value::Integer(number) => *number as f64,
+        Value::Table(table) => {
+            return table.iter().try_for_each(|(key, value)| check(&[path, &[key]].concat(), value));
+        }
+        _ => return Ok(()),
+    };
+    let range = range(path.last().unwrap_or(&""));
+    if range.contains(&number) {
+        return Ok(());
+    }
+    Err(wrong(path, format!("{number} isn't between {} and {}", range.start(), range.end())))
+}
+
+fn wrong(path: &[&str], problem: impl ToString) -> ControllerError {
+    ControllerError::Value { key: path.join("."), problem: problem.to_string() }
+}

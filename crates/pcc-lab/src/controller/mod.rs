@@ -1,0 +1,115 @@
+//! Controllers by name, with any constant overridden.
+//!
+//! ```
+//! let controller: pcc_lab::controller::ControllerConfig = toml::from_str(
+//!     r#"
+//!     name = "vivace-latency"
+//!     utility = "x^0.9 - 11.35*x*loss"
+//!     set.control.start.rate = "2mbit"
+//!     set.control.moves-above = "off"
+//!     set.guards.in-flight = 3
+//!     "#,
+//! )?;
+//! let control = controller.build(1)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod constants;
+mod error;
+#[cfg(test)]
+mod tests;
+mod utility;
+
+pub use error::ControllerError;
+pub use utility::UtilitySpec;
+
+use crate::baselines;
+use pcc::{CongestionControl, Event, Observer, Profile, profiles};
+use serde::{Deserialize, Serialize};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A controller: one of [`pcc::profiles`] with what differs, or a baseline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ControllerConfig {
+    /// The name of a profile or a baseline.
+    pub name: String,
+    /// Constants of the profile to override, by the names of the fields of [`Profile`] in kebab-case: `control`,
+    /// `utility` and `guards`. Rates have a unit (`"2mbit"`) or are in bit/s; `"off"` turns off what can be.
+    #[serde(default, skip_serializing_if = "toml::Table::is_empty")]
+    pub set: toml::Table,
+    /// A utility function instead of the profile's; `set.utility` is about this one then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub utility: Option<UtilitySpec>,
+}
+
+impl ControllerConfig {
+    /// A profile or a baseline as it is.
+    pub fn named(name: &str) -> ControllerConfig {
+        ControllerConfig { name: name.to_owned(), set: toml::Table::new(), utility: None }
+    }
+
+    /// The profile with its overrides; a baseline has none.
+    pub fn profile(&self) -> Result<Profile, ControllerError> {
+        let known = profiles::all();
+        let Some(mut profile) = known.iter().find(|profile| profile.name == self.name).cloned() else {
+            return Err(if baselines::NAMES.contains(&self.name.as_str()) {
+                ControllerError::NoConstants { name: self.name.clone() }
+            } else {
+                let names = known.iter().map(|profile| profile.name).chain(baselines::NAMES.iter().copied());
+                ControllerError::unknown("controller", &self.name, names)
+            });
+        };
+        if let Some(spec) = &self.utility {
+            let (utility, constants) = spec.resolve()?;
+            profile.utility = utility;
+            profile = constants::overridden(profile, &constants)?;
+        }
+        constants::overridden(profile, &self.set)
+    }
+
+    /// Whether [`build`](Self::build) will succeed.
+    pub fn check(&self) -> Result<(), ControllerError> {
+        self.build(0).map(drop)
+    }
+
+    /// A controller with random choices from `seed`.
+    pub fn build(&self, seed: u64) -> Result<Box<dyn CongestionControl>, ControllerError> {
+        match self.baseline(seed) {
+            Some(control) => Ok(control),
+            None => Ok(Box::new(self.profile()?.build(seed))),
+        }
+    }
+
+    /// A controller with random choices from `seed`, and the log of its events; that of a baseline stays empty.
+    pub fn build_logged(&self, seed: u64) -> Result<(Box<dyn CongestionControl>, EventLog), ControllerError> {
+        let log = EventLog::default();
+        if let Some(control) = self.baseline(seed) {
+            return Ok((control, log));
+        }
+        let mut control = self.profile()?.build(seed);
+        control.observe(Box::new(log.clone()));
+        Ok((Box::new(control), log))
+    }
+
+    fn baseline(&self, seed: u64) -> Option<Box<dyn CongestionControl>> {
+        if self.set.is_empty() && self.utility.is_none() { baselines::build(&self.name, seed) } else { None }
+    }
+}
+
+/// The events of a controller, shared with it.
+#[derive(Clone, Debug, Default)]
+pub struct EventLog(Arc<Mutex<Vec<Event>>>);
+
+impl EventLog {
+    /// Takes out what happened so far.
+    pub fn take(&self) -> Vec<Event> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Observer for EventLog {
+    fn on_event(&mut self, event: &Event) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(*event);
+    }
+}

@@ -1,0 +1,65 @@
+//! The utility function of a controller as text.
+
+use super::ControllerError;
+use crate::expression::Expression;
+use pcc::utility::{Heterogeneous, Interactive, LossResilient, Safe, TcpFriendly, UtilityConfig, Vivace};
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+/// A utility function: the kind of a built-in one, a table with its `kind` and the constants that differ, or a
+/// [formula](crate::expression).
+///
+/// The kinds are those of [`UtilityConfig`] in kebab-case. Their constants are the defaults of the paper, for `vivace`
+/// those of [`Vivace::LATENCY`], for `heterogeneous` the weight 2, which is half of a link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected a kind of utility, a formula, or a table with `kind` and constants")]
+pub enum UtilitySpec {
+    /// A kind or a formula.
+    Text(String),
+    /// A kind and constants.
+    Table(Table),
+}
+
+impl UtilitySpec {
+    /// The function, and constants to set as in [`ControllerConfig::set`](super::ControllerConfig::set).
+    pub(super) fn resolve(&self) -> Result<(UtilityConfig, Table), ControllerError> {
+        match self {
+            UtilitySpec::Text(text) => match find(text) {
+                Some(utility) => Ok((utility, Table::new())),
+                None => Ok((UtilityConfig::own(formula(text)?), Table::new())),
+            },
+            UtilitySpec::Table(table) => {
+                let mut constants = table.clone();
+                let kind = constants.remove("kind").unwrap_or(Value::String(String::new()));
+                let kind = kind.as_str().unwrap_or_default();
+                let utility = find(kind).ok_or_else(|| ControllerError::unknown("kind of utility", kind, kinds()))?;
+                let set = if constants.is_empty() { None } else { Some(("utility".to_owned(), constants.into())) };
+                Ok((utility, set.into_iter().collect()))
+            }
+        }
+    }
+}
+
+pub(super) fn built_in() -> [(&'static str, UtilityConfig); 6] {
+    [
+        ("safe", UtilityConfig::Safe(Safe::default())),
+        ("tcp-friendly", UtilityConfig::TcpFriendly(TcpFriendly::default())),
+        ("interactive", UtilityConfig::Interactive(Interactive::default())),
+        ("loss-resilient", UtilityConfig::LossResilient(LossResilient)),
+        ("vivace", UtilityConfig::Vivace(Vivace::LATENCY)),
+        ("heterogeneous", UtilityConfig::Heterogeneous(Heterogeneous { weight: 2.0 })),
+    ]
+}
+
+fn kinds() -> [&'static str; 6] {
+    built_in().map(|(kind, _)| kind)
+}
+
+fn find(kind: &str) -> Option<UtilityConfig> {
+    built_in().into_iter().find(|(name, _)| *name == kind).map(|(_, utility)| utility)
+}
+
+fn formula(text: &str) -> Result<Expression, ControllerError> {
+    let known = || kinds().map(str::to_owned).to_vec();
+    text.parse().map_err(|problem| ControllerError::Formula { known: known(), problem })
+}

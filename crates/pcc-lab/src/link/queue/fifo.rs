@@ -1,0 +1,89 @@
+//! Packets in a row, which all disciplines are made of.
+
+use pcc::Time;
+use std::collections::VecDeque;
+
+/// A packet on the path.
+#[derive(Clone, Debug)]
+pub(in crate::link) struct Packet<P> {
+    pub(in crate::link) payload: P,
+    /// Its size on the wire.
+    pub(in crate::link) bytes: u64,
+    pub(in crate::link) flow: u32,
+    /// When it came to the bottleneck.
+    pub(in crate::link) entered: Time,
+    /// When its service began; when it entered, until then.
+    pub(in crate::link) began: Time,
+}
+
+/// How much a buffer takes.
+///
+/// The packet in service counts until its last bit has left, as in dummynet and in Linux `tbf` over `bfifo`: a limit of 1,500
+/// bytes is room for one full-sized packet on the wire and none behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// So many bytes.
+    Bytes(u64),
+    /// So many packets.
+    Packets(u64),
+}
+
+impl Limit {
+    /// Whether so much is within the limit.
+    pub(super) fn allows(self, packets: usize, bytes: u64) -> bool {
+        match self {
+            Limit::Bytes(limit) => bytes <= limit,
+            Limit::Packets(limit) => packets as u64 <= limit,
+        }
+    }
+}
+
+/// First in, first out.
+#[derive(Clone, Debug)]
+pub(super) struct Fifo<P> {
+    packets: VecDeque<Packet<P>>,
+    bytes: u64,
+}
+
+impl<P> Fifo<P> {
+    pub(super) fn new() -> Fifo<P> {
+        Fifo { packets: VecDeque::new(), bytes: 0 }
+    }
+
+    /// Appends a packet if it fits behind the others and those in `serving`; whether it did.
+    pub(super) fn offer(&mut self, packet: Packet<P>, serving: Option<&Packet<P>>, limit: Limit) -> bool {
+        let packets = self.len() + 1 + usize::from(serving.is_some());
+        let before = self.bytes.saturating_add(serving.map_or(0, |serving| serving.bytes));
+        let fits = before.checked_add(packet.bytes).is_some_and(|bytes| limit.allows(packets, bytes));
+        if fits {
+            self.push(packet);
+        }
+        fits
+    }
+
+    /// Appends a packet.
+    pub(super) fn push(&mut self, packet: Packet<P>) {
+        self.bytes += packet.bytes;
+        self.packets.push_back(packet);
+    }
+
+    /// Takes the oldest packet.
+    pub(super) fn pop(&mut self) -> Option<Packet<P>> {
+        let packet = self.packets.pop_front()?;
+        self.bytes -= packet.bytes;
+        Some(packet)
+    }
+
+    /// The oldest packet.
+    pub(super) fn front(&self) -> Option<&Packet<P>> {
+        self.packets.front()
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.packets.len()
+    }
+}

@@ -1,0 +1,126 @@
+//! What a run showed, in numbers.
+
+mod fairness;
+mod metrics;
+mod table;
+
+pub use fairness::{convergence, jain, jain_at};
+pub use metrics::{METRICS, quantile};
+pub use table::{aligned, median, table};
+
+use crate::controller::EventLog;
+use crate::link::PathConfig;
+use crate::scenario::{Case, ScenarioError};
+use crate::sim::Outcome;
+use pcc::Event;
+use serde::Serialize;
+
+/// What a run showed. Rates are in Mbit/s, times in ms unless the name says otherwise, shares are fractions.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunReport {
+    /// Per sweep, its name and the label of its value.
+    pub case: Vec<(String, String)>,
+    /// The seed.
+    pub seed: u64,
+    /// Jain's index of the goodputs of all flows, while all of them ran; `None` with less than two.
+    pub jain: Option<f64>,
+    /// Goodput of all flows.
+    pub goodput: f64,
+    /// Per `[[flow]]`.
+    pub flows: Vec<FlowReport>,
+    /// Per `[[link]]`.
+    pub links: Vec<LinkReport>,
+    /// The events of each flow's controller, where the run recorded; none for a baseline.
+    #[serde(skip)]
+    pub events: Vec<Vec<Event>>,
+    /// All that the simulator counted.
+    #[serde(skip)]
+    pub outcome: Outcome,
+}
+
+/// What the flows of one `[[flow]]` showed.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlowReport {
+    /// Its name.
+    pub name: String,
+    /// Its controller.
+    pub controller: String,
+    /// How many flows.
+    pub count: usize,
+    /// Goodput of all of them while they ran: data new to the receiver with its headers.
+    pub goodput: f64,
+    /// The goodput as a share of what the slowest link of the route could carry; `None` if nothing limits it.
+    pub share: Option<f64>,
+    /// The share of packets that was declared lost.
+    pub loss: f64,
+    /// The share of packets that was declared lost but arrived.
+    pub spurious: f64,
+    /// Mean round-trip time.
+    pub rtt_mean: f64,
+    /// 95th percentile of the round-trip time.
+    pub rtt_p95: f64,
+    /// Mean time that packets waited in queues.
+    pub queueing_mean: f64,
+    /// 95th percentile of it: the self-inflicted delay, where nobody else fills the queue.
+    pub queueing_p95: f64,
+    /// `queueing_p95` as a share of the delay of a full queue.
+    pub inflation: Option<f64>,
+    /// Power: goodput in Mbit/s over the mean round-trip time in seconds.
+    pub power: f64,
+    /// Jain's index among them; `None` if there is one.
+    pub jain: Option<f64>,
+    /// Transfers: how many are complete.
+    pub completed: Option<usize>,
+    /// Transfers: mean completion time, from the start to the arrival of the last byte.
+    pub fct_mean: Option<f64>,
+    /// Transfers: median completion time.
+    pub fct_median: Option<f64>,
+    /// Transfers: 95th percentile of the completion time.
+    pub fct_p95: Option<f64>,
+    /// Videos: the share of time in which it stalled.
+    pub stalled: Option<f64>,
+    /// Seconds from the start until the goodput stayed within 25 % of the fair share for 5 s; the longest of the flows.
+    /// `None` if it never did, or there is no other flow.
+    pub convergence: Option<f64>,
+    /// Standard deviation of the goodput of 1 s bins in the 60 s after that; the largest of the flows.
+    pub deviation: Option<f64>,
+}
+
+/// What a link showed.
+#[derive(Clone, Debug, Serialize)]
+pub struct LinkReport {
+    /// Its name.
+    pub name: String,
+    /// Bytes delivered as a share of what it could carry.
+    pub utilisation: Option<f64>,
+    /// The share of packets that was lost at random.
+    pub lost: f64,
+    /// The share of packets that the queue or the policer dropped.
+    pub dropped: f64,
+    /// The link as it was built for this run.
+    #[serde(skip)]
+    pub config: PathConfig,
+}
+
+impl RunReport {
+    /// The same without what only plots over time need.
+    #[must_use]
+    pub fn without_details(self) -> RunReport {
+        RunReport { events: Vec::new(), outcome: Outcome::default(), ..self }
+    }
+}
+
+impl Case {
+    /// Runs the case with a seed; `record` keeps what plots over time need.
+    ///
+    /// # Errors
+    ///
+    /// When a trace can't be read.
+    pub fn run(&self, seed: u64, record: bool) -> Result<RunReport, ScenarioError> {
+        let built = self.build(seed, record)?;
+        let links = built.simulation.links.clone();
+        let outcome = built.simulation.run();
+        let events = built.logs.iter().map(EventLog::take).collect();
+        Ok(metrics::report(self, seed, &built.groups, &links, outcome, events))
+    }
+}

@@ -1,0 +1,93 @@
+//! Reports as a table for people.
+
+use super::RunReport;
+
+/// A column: its heading, its metric, what to multiply by, and digits behind the point.
+type Column = (&'static str, &'static str, f64, usize);
+
+/// What the table shows of flows; a column in which no flow has a value is left out.
+const COLUMNS: [Column; 13] = [
+    ("goodput Mbit/s", "goodput", 1.0, 2),
+    ("of link %", "share", 100.0, 1),
+    ("lost %", "loss", 100.0, 2),
+    ("RTT mean ms", "rtt-mean", 1.0, 1),
+    ("p95", "rtt-p95", 1.0, 1),
+    ("queueing mean ms", "queueing-mean", 1.0, 2),
+    ("p95", "queueing-p95", 1.0, 2),
+    ("Jain", "jain", 1.0, 3),
+    ("done", "completed", 1.0, 0),
+    ("FCT median ms", "fct-median", 1.0, 0),
+    ("p95", "fct-p95", 1.0, 0),
+    ("stalled %", "stalled", 100.0, 1),
+    ("converged s", "convergence", 1.0, 0),
+];
+
+/// The table of many runs: a line for each case and flow, with medians over the seeds. `runs` has the seeds of a case one after the other.
+pub fn table(runs: &[RunReport]) -> String {
+    let cases: Vec<&[RunReport]> = runs.chunk_by(|a, b| a.case == b.case).collect();
+    let Some(first) = runs.first() else { return String::new() };
+    let mut rows = vec![first.case.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>()];
+    rows[0].push("flow".to_owned());
+    rows[0].extend(COLUMNS.map(|(heading, ..)| heading.to_owned()));
+    for case in &cases {
+        let labels = case[0].case.iter().map(|(_, label)| label.clone());
+        for (index, flow) in case[0].flows.iter().enumerate() {
+            let name = if flow.count > 1 { format!("{} x{}", flow.name, flow.count) } else { flow.name.clone() };
+            let of_seeds = |metric| over_seeds(case.iter().map(|run| run.flows[index].metric(metric)));
+            let value = |(_, metric, scale, digits): Column| match of_seeds(metric) {
+                Some(value) if value.is_infinite() => "never".to_owned(),
+                Some(value) => format!("{:.digits$}", value * scale),
+                None => String::new(),
+            };
+            rows.push(labels.clone().chain([name]).chain(COLUMNS.map(value)).collect());
+        }
+    }
+    let fixed = first.case.len() + 1;
+    for column in (fixed..rows[0].len()).rev() {
+        if rows[1..].iter().all(|row| row[column].is_empty()) {
+            rows.iter_mut().for_each(|row| drop(row.remove(column)));
+        }
+    }
+    let mut text = aligned(&rows, fixed);
+    for case in cases {
+        if let Some(jain) = median(case.iter().filter_map(|run| run.jain).collect()) {
+            let labels: String = case[0].case.iter().map(|(name, label)| format!("{name} = {label}, ")).collect();
+            text += &format!("{labels}Jain's index of all flows: {jain:.3}\n");
+        }
+    }
+    text
+}
+
+/// The median of a metric over seeds. Where it has a value with one seed, having none with another means that it never happened: infinity.
+fn over_seeds(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let values: Vec<Option<f64>> = values.collect();
+    values.iter().any(Option::is_some).then(|| median(values.iter().map(|v| v.unwrap_or(f64::INFINITY)).collect()))?
+}
+
+/// Rows of the same length as lines; the first `left` columns begin at the left, the others end at the right.
+pub fn aligned(rows: &[Vec<String>], left: usize) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(
+                |(column, (cell, &width))| {
+                    if column < left { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+                },
+            )
+            .collect();
+        format!("{}\n", cells.join("  ").trim_end())
+    };
+    rows.iter().map(line).collect()
+}
+
+/// The median; of an even number the mean of the two in the middle. `None` for none.
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let (low, high) = (values.get(values.len().checked_sub(1)? / 2)?, values.get(values.len() / 2)?);
+    Some((low + high) / 2.0)
+}

@@ -1,0 +1,38 @@
+//! Many runs on all cores.
+
+use super::{Case, Plan, ScenarioError};
+use crate::pool;
+use crate::report::RunReport;
+
+impl Plan {
+    /// Runs every case with every seed on `jobs` threads, and gives the reports in the order of the cases and, for each, of the seeds; that
+    /// order, and every byte, is the same on any number of threads. `progress` is called, with the number of finished runs, after each.
+    ///
+    /// # Errors
+    ///
+    /// The first error, when a trace can't be read.
+    pub fn run(
+        &self,
+        seeds: &[u64],
+        jobs: usize,
+        progress: &(dyn Fn(usize) + Sync),
+    ) -> Result<Vec<RunReport>, ScenarioError> {
+        self.map(seeds, jobs, progress, |case, seed| case.run(seed, false).map(RunReport::without_details))
+    }
+
+    /// Does `work`, which may run the case and look at what it recorded, for every case and seed.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `work`.
+    pub fn map<R: Send, E: Send>(
+        &self,
+        seeds: &[u64],
+        jobs: usize,
+        progress: &(dyn Fn(usize) + Sync),
+        work: impl Fn(&Case, u64) -> Result<R, E> + Sync,
+    ) -> Result<Vec<R>, E> {
+        let runs: Vec<_> = self.cases.iter().flat_map(|case| seeds.iter().map(move |seed| (case, *seed))).collect();
+        pool::map(&runs, jobs, |(case, seed)| work(case, *seed), progress).into_iter().collect()
+    }
+}

@@ -1,0 +1,172 @@
+//! From a case and a seed to a simulation.
+
+use super::flow::MOST_FLOWS;
+use super::{Case, Flow, Scenario, ScenarioError};
+use crate::controller::{ControllerConfig, ControllerError, EventLog};
+use crate::sim::{self, AckPolicy, Simulation};
+use pcc::Time;
+use std::time::Duration;
+
+/// A reason, and the key it belongs to.
+pub(crate) type Fault = (&'static str, String);
+
+impl Flow {
+    pub(super) fn controller_config(&self) -> ControllerConfig {
+        ControllerConfig { name: self.controller.clone(), set: self.set.clone(), utility: self.utility.clone() }
+    }
+}
+
+impl Scenario {
+    /// The links that a flow passes.
+    pub(crate) fn route(&self, flow: &Flow) -> Result<Vec<usize>, Fault> {
+        match &flow.route {
+            None => match (0..self.link.len()).filter(|index| !self.is_reverse(*index)).collect() {
+                route if route == [0; 0] => {
+                    Err(("route", "every link carries acknowledgements: name one to pass".to_owned()))
+                }
+                route => Ok(route),
+            },
+            Some(names) if names.is_empty() => Err(("route", "a route has at least one link".to_owned())),
+            Some(names) => names.iter().map(|name| self.link_named(name).map_err(|reason| ("route", reason))).collect(),
+        }
+    }
+
+    /// Whether a link carries acknowledgements only: it is some flow's way back and on nobody's route.
+    pub(super) fn is_reverse(&self, index: usize) -> bool {
+        let name = self.link[index].name.as_deref();
+        name.is_some()
+            && self.flow.iter().any(|flow| flow.reverse.as_deref() == name)
+            && !self.flow.iter().flat_map(|flow| flow.route.iter().flatten()).any(|link| Some(link.as_str()) == name)
+    }
+
+    /// The link that a flow's acknowledgements pass.
+    pub(super) fn reverse(&self, flow: &Flow) -> Result<Option<usize>, Fault> {
+        flow.reverse.as_ref().map(|name| self.link_named(name).map_err(|reason| ("reverse", reason))).transpose()
+    }
+
+    fn link_named(&self, name: &str) -> Result<usize, String> {
+        self.link.iter().position(|link| link.name.as_deref() == Some(name)).ok_or_else(|| {
+            let known: Vec<&str> = self.link.iter().filter_map(|link| link.name.as_deref()).collect();
+            match known.is_empty() {
+                true => format!("there is no link \"{name}\"; give the links names"),
+                false => format!("there is no link \"{name}\"; known are {}", known.join(", ")),
+            }
+        })
+    }
+
+    /// What a flow's acknowledgements take, besides the delay of its reverse link.
+    pub(super) fn reverse_delay(&self, flow: &Flow) -> Result<Duration, Fault> {
+        let forward: Duration = self.route(flow)?.into_iter().map(|index| self.link[index].delay.0).sum();
+        let back = self.reverse(flow)?.map_or(Duration::ZERO, |index| self.link[index].delay.0);
+        match flow.rtt {
+            Some(rtt) => rtt
+                .0
+                .checked_sub(forward + back)
+                .ok_or_else(|| ("rtt", format!("this must be at least {:?}, the delay of the links", forward + back))),
+            None if flow.reverse.is_some() => Ok(Duration::ZERO),
+            None => Ok(forward),
+        }
+    }
+}
+
+/// The key that an error of a controller is about, and its text.
+pub(super) fn fault_of(error: &ControllerError) -> Fault {
+    let key = match error {
+        ControllerError::Value { .. } | ControllerError::Unknown { what: "constant", .. } => "set",
+        ControllerError::Formula { .. } => "utility",
+        _ => "controller",
+    };
+    (key, error.to_string())
+}
+
+/// A simulation, and which of its flows belong to which `[[flow]]`.
+pub(crate) struct Built {
+    pub simulation: Simulation,
+    /// Per `[[flow]]`, the range of its flows.
+    pub groups: Vec<std::ops::Range<usize>>,
+    /// Per flow, the events of its controller, where the run is recorded.
+    pub logs: Vec<EventLog>,
+}
+
+impl Case {
+    /// The simulation of this case with a seed.
+    ///
+    /// # Errors
+    ///
+    /// When a trace can't be read.
+    pub(crate) fn build(&self, seed: u64, record: bool) -> Result<Built, ScenarioError> {
+        let scenario = &self.scenario;
+        let mut seeds = fastrand::Rng::with_seed(seed);
+        let [mut of_links, mut of_flows] = [seeds.fork(), seeds.fork()];
+        let mut links = Vec::new();
+        for (index, link) in scenario.link.iter().enumerate() {
+            let at = |(key, reason): Fault| ScenarioError::at(format!("link.{index}.{key}"), reason);
+            links.push(link.build(&self.folder, scenario.duration.0, &mut of_links).map_err(at)?);
+        }
+        let (mut flows, mut groups, mut logs) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, flow) in scenario.flow.iter().enumerate() {
+            let at = |(key, reason): Fault| ScenarioError::at(format!("flow.{index}.{key}"), reason);
+            let first = flows.len();
+            let route = scenario.route(flow).map_err(at)?;
+            let end = flow.stop.map_or(scenario.duration.0, |stop| stop.0.min(scenario.duration.0));
+            let capacity = route.iter().filter_map(|link| links[*link].capacity(Time::ZERO, Time::ZERO + end)).min();
+            for start in flow.starts(end, capacity, &mut of_flows).map_err(at)? {
+                let (config, seed) = (flow.controller_config(), of_flows.u64(..));
+                let control = if record {
+                    config.build_logged(seed).map(|(control, log)| {
+                        logs.push(log);
+                        control
+                    })
+                } else {
+                    config.build(seed)
+                };
+                flows.push(sim::Flow {
+                    control: control.map_err(|error| at(fault_of(&error)))?,
+                    app: flow.app(),
+                    start: Time::ZERO + start,
+                    stop: flow.stop.map(|stop| Time::ZERO + stop.0),
+                    route: route.clone(),
+                    reverse: scenario.reverse(flow).map_err(at)?,
+                    reverse_delay: scenario.reverse_delay(flow).map_err(at)?,
+                    acks: AckPolicy { every: flow.ack_every.into(), max_delay: flow.ack_delay.0 },
+                });
+            }
+            groups.push(first..flows.len());
+        }
+        let simulation = Simulation {
+            links,
+            flows,
+            duration: scenario.duration.0,
+            measure_from: scenario.measure_from.0,
+            packet_bytes: scenario.packet_size,
+            seed: seeds.u64(..),
+            record,
+        };
+        Ok(Built { simulation, groups, logs })
+    }
+}
+
+impl Flow {
+    /// When the flows of this group begin; `capacity` is what the slowest link of the route can carry until `end`.
+    fn starts(&self, end: Duration, capacity: Option<u64>, rng: &mut fastrand::Rng) -> Result<Vec<Duration>, Fault> {
+        let (Some(load), Some(size)) = (self.load, self.size) else {
+            return Ok((0..self.count).map(|index| self.start.0 + self.stagger.0 * index).collect());
+        };
+        let Some(capacity) = capacity else {
+            return Err(("load", "this is a share of the rate of the route, and no link of it has one".to_owned()));
+        };
+        let transfers = capacity as f64 * load.0 / size.0 as f64;
+        if transfers > f64::from(MOST_FLOWS) {
+            return Err(("load", format!("these are {transfers:.0} transfers; at most {MOST_FLOWS} can be simulated")));
+        }
+        let mean_gap = end.as_secs_f64() / transfers;
+        let mut starts = Vec::new();
+        let mut at = self.start.0;
+        while at < end {
+            starts.push(at);
+            // An exponential gap, by inversion; 1 - u is never 0.
+            at += Duration::from_secs_f64((-libm::log(1.0 - rng.f64()) * mean_gap).min(1e6));
+        }
+        Ok(starts)
+    }
+}

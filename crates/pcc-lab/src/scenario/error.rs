@@ -1,0 +1,121 @@
+//! What is wrong with a scenario, and where.
+
+use std::fmt;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// What is wrong with a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenarioError {
+    /// The file, once it is known.
+    file: Option<String>,
+    /// The line, once it is known.
+    line: Option<usize>,
+    /// The key, such as `flow.0.stop`; empty where the reason shows the place.
+    key: String,
+    /// What is wrong, and what would be right.
+    reason: String,
+}
+
+impl ScenarioError {
+    pub(crate) fn at(key: String, reason: String) -> ScenarioError {
+        ScenarioError { file: None, line: None, key, reason }
+    }
+
+    /// An error of the TOML reader, which shows the place itself.
+    pub(super) fn syntax(error: &toml::de::Error) -> ScenarioError {
+        let hint = match error.message() {
+            "invalid type: map, expected a sequence" => "; write it with two brackets, such as [[link]]",
+            _ => "",
+        };
+        ScenarioError::at(String::new(), format!("{}{hint}", error.to_string().trim_end()))
+    }
+
+    /// Adds what gave the key its value: a sweep, by its name, or somebody from outside.
+    #[must_use]
+    pub(super) fn set_by(self, sweep: Option<&str>, key: &str) -> ScenarioError {
+        let about = if self.key.is_empty() { key } else { &self.key };
+        match sweep {
+            Some(sweep) => {
+                ScenarioError { reason: format!("{about}: {}", self.reason), key: format!("sweep.{sweep}"), ..self }
+            }
+            None => ScenarioError { key: about.to_owned(), ..self },
+        }
+    }
+
+    /// Adds the file, and the line of the key in it.
+    #[must_use]
+    pub(crate) fn located(self, file: &str, text: &str) -> ScenarioError {
+        let line = locate(text, &self.key).map(|offset| text[..offset].matches('\n').count() + 1);
+        ScenarioError { file: Some(file.to_owned()), line, ..self }
+    }
+
+    /// Adds the case in which it is wrong, if there are several.
+    #[must_use]
+    pub(super) fn in_case(self, case: &str) -> ScenarioError {
+        if case.is_empty() {
+            return self;
+        }
+        ScenarioError { reason: format!("{} (in the case {case})", self.reason), ..self }
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => write!(f, "{file}:{line}: ")?,
+            (Some(file), None) => write!(f, "{file}: ")?,
+            (None, _) => {}
+        }
+        if !self.key.is_empty() {
+            write!(f, "{}: ", self.key)?;
+        }
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+/// Where the longest part of `key` that exists stands in the text, in bytes.
+fn locate(text: &str, key: &str) -> Option<usize> {
+    let document = DeTable::parse(text).ok()?;
+    let mut parts = key.split('.');
+    let (name, mut value) = document.get_ref().get_key_value(parts.next()?)?;
+    let mut place = name.span().start;
+    for part in parts {
+        match value.get_ref() {
+            DeValue::Table(table) => match table.get_key_value(part) {
+                Some((name, inner)) => (place, value) = (name.span().start, inner),
+                None => break,
+            },
+            DeValue::Array(array) => {
+                let named = |element: &&Spanned<DeValue<'_>>| {
+                    element.get_ref().get("name").and_then(|name| name.get_ref().as_str()) == Some(part)
+                };
+                let index = part.parse().ok().and_then(|index: usize| array.get(index));
+                match index.or_else(|| array.iter().find(named)) {
+                    Some(inner) => (place, value) = (inner.span().start, inner),
+                    None => break,
+                }
+            }
+            _ => break,
+        }
+    }
+    Some(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_found_in_the_text() {
+        let text = "duration = \"1s\"\n[[flow]]\nstart = \"0s\"\n[[flow]]\nstart = \"1s\"\nset = { a = { b = 1 } }\n";
+        let line = |key| ScenarioError::at(key, String::new()).located("x.toml", text).line;
+        assert_eq!(line("duration".to_owned()), Some(1));
+        assert_eq!(line("flow.1.start".to_owned()), Some(5));
+        assert_eq!(line("flow.1.set.a.b".to_owned()), Some(6));
+        assert_eq!(line("flow.1.stop".to_owned()), Some(4), "a missing key: the table it is missing in");
+        assert_eq!(line("link".to_owned()), None);
+    }
+}

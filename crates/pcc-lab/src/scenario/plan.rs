@@ -1,0 +1,173 @@
+//! From a file to the cases to run.
+
+use super::sweep::{self, Point};
+use super::{Scenario, ScenarioError};
+use crate::controller::UtilitySpec;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// What a scenario file asks for: all its cases.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The scenario, without what sweeps change.
+    pub scenario: Scenario,
+    /// The cases, in the order of the sweeps' values; the last sweep runs fastest.
+    pub cases: Vec<Case>,
+}
+
+/// One combination of the values of all sweeps.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Per sweep, its name and the label of its value.
+    pub labels: Vec<(String, String)>,
+    /// The scenario of this case.
+    pub scenario: Scenario,
+    /// Where relative paths begin.
+    pub(super) folder: PathBuf,
+}
+
+/// The most cases of a scenario.
+const MOST_CASES: usize = 100_000;
+
+impl Plan {
+    /// Reads a scenario file; `overrides` are set before anything else.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be read, or with the first thing that is wrong in it.
+    pub fn read(file: &Path, overrides: &[(String, Value)]) -> Result<Plan, ScenarioError> {
+        let name = file.display().to_string();
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| ScenarioError::at(String::new(), format!("can't read {name}: {error}")))?;
+        Plan::parse(&name, &text, overrides)
+    }
+
+    /// Reads the text of a scenario file.
+    ///
+    /// # Errors
+    ///
+    /// With the first thing that is wrong in it.
+    pub fn parse(file: &str, text: &str, overrides: &[(String, Value)]) -> Result<Plan, ScenarioError> {
+        let folder = Path::new(file).parent().unwrap_or(Path::new("")).to_owned();
+        Plan::cases_of(text, folder, overrides).map_err(|error| error.located(file, text))
+    }
+
+    /// Gives every flow with a PCC profile, in all cases, this utility: a formula, or one that is built in.
+    ///
+    /// # Errors
+    ///
+    /// When it is neither.
+    pub fn use_utility(&mut self, utility: &str) -> Result<(), ScenarioError> {
+        let profiles = pcc::profiles::all();
+        for case in &mut self.cases {
+            for flow in &mut case.scenario.flow {
+                if profiles.iter().any(|profile| profile.name == flow.controller) {
+                    flow.utility = Some(UtilitySpec::Text(utility.to_owned()));
+                    let config = flow.controller_config();
+                    config.check().map_err(|error| ScenarioError::at("utility".to_owned(), error.to_string()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn cases_of(text: &str, folder: PathBuf, overrides: &[(String, Value)]) -> Result<Plan, ScenarioError> {
+        // First as it stands, so that errors show the line.
+        toml::from_str::<Scenario>(text).map_err(|error| ScenarioError::syntax(&error))?;
+        let mut table: Table = toml::from_str(text).map_err(|error| ScenarioError::syntax(&error))?;
+        let settings: Vec<Setting> = overrides.iter().map(|(key, value)| Setting { sweep: None, key, value }).collect();
+        let scenario = apply(&mut table, &settings, &read)?;
+        let axes = scenario.sweep.iter().map(|sweep| sweep.points()).collect::<Result<Vec<_>, _>>()?;
+        if axes.iter().map(Vec::len).try_fold(1usize, usize::checked_mul).is_none_or(|cases| cases > MOST_CASES) {
+            return Err(ScenarioError::at("sweep".to_owned(), format!("these are more than {MOST_CASES} cases")));
+        }
+        let names: Vec<&String> = scenario.sweep.iter().map(|sweep| &sweep.name).collect();
+        if let Some((index, name)) =
+            (1..).zip(names.iter().skip(1)).find(|(index, name)| names[..*index].contains(name))
+        {
+            return Err(ScenarioError::at(
+                format!("sweep.{index}.name"),
+                format!("another sweep is called {name}, too"),
+            ));
+        }
+        // Cases need not know of the others.
+        for key in ["sweep", "quick", "figure"] {
+            table.remove(key);
+        }
+        let case = |points: &Vec<&Point>| {
+            let labels: Vec<(String, String)> =
+                names.iter().zip(points).map(|(name, point)| ((*name).clone(), point.label.clone())).collect();
+            let settings: Vec<Setting> = names
+                .iter()
+                .zip(points)
+                .flat_map(|(name, point)| {
+                    point.set.iter().map(|(key, value)| Setting { sweep: Some(name), key, value })
+                })
+                .collect();
+            let scenario = apply(&mut table.clone(), &settings, &|table| checked(table, &folder))
+                .map_err(|error| error.in_case(&shown(&labels)))?;
+            Ok(Case { labels, scenario, folder: folder.clone() })
+        };
+        let cases = combinations(&axes).iter().map(case).collect::<Result<Vec<_>, ScenarioError>>()?;
+        Ok(Plan { scenario, cases })
+    }
+}
+
+/// Labels as in `queue = 75kB, sender = cubic`.
+pub(crate) fn shown(labels: &[(String, String)]) -> String {
+    labels.iter().map(|(name, label)| format!("{name} = {label}")).collect::<Vec<_>>().join(", ")
+}
+
+/// A key that takes a value, by a sweep or from outside.
+struct Setting<'a> {
+    sweep: Option<&'a str>,
+    key: &'a str,
+    value: &'a Value,
+}
+
+/// Sets keys and reads the result; an error names the setting that is to blame.
+fn apply(
+    table: &mut Table,
+    settings: &[Setting<'_>],
+    read: &dyn Fn(&Table) -> Result<Scenario, ScenarioError>,
+) -> Result<Scenario, ScenarioError> {
+    let before = table.clone();
+    for Setting { sweep, key, value } in settings {
+        sweep::set(table, key, value).map_err(|error| error.set_by(*sweep, key))?;
+    }
+    read(table).map_err(|error| {
+        // The first setting after which it was wrong in this way.
+        let mut table = before;
+        if read(&table).is_err_and(|earlier| earlier == error) {
+            return error;
+        }
+        let to_blame = settings.iter().find(|Setting { key, value, .. }| {
+            sweep::set(&mut table, key, value).is_ok() && read(&table).is_err_and(|earlier| earlier == error)
+        });
+        match to_blame {
+            Some(Setting { sweep, key, .. }) => error.set_by(*sweep, key),
+            None => error,
+        }
+    })
+}
+
+fn read(table: &Table) -> Result<Scenario, ScenarioError> {
+    let scenario: Result<Scenario, toml::de::Error> = Value::Table(table.clone()).try_into();
+    scenario.map_err(|error| ScenarioError::at(String::new(), error.message().to_owned()))
+}
+
+fn checked(table: &Table, folder: &Path) -> Result<Scenario, ScenarioError> {
+    let scenario = read(table)?;
+    scenario.check(folder)?;
+    Ok(scenario)
+}
+
+/// Every way to take one point of each axis; the last axis runs fastest.
+fn combinations(axes: &[Vec<Point>]) -> Vec<Vec<&Point>> {
+    axes.iter().fold(vec![Vec::new()], |before, axis| {
+        let extend = |head: &Vec<_>| {
+            axis.iter().map(|point| head.iter().copied().chain([point]).collect::<Vec<_>>()).collect::<Vec<_>>()
+        };
+        before.iter().flat_map(extend).collect()
+    })
+}

@@ -1,0 +1,108 @@
+//! What is wrong in a scenario is named with its place and with what would be right.
+
+use super::Plan;
+use std::path::Path;
+use toml::Value;
+
+const SCENARIO: &str = r#"
+duration = "2s"
+
+[[link]]
+name = "bottleneck"
+rate = "10mbit"
+delay = "10ms"
+queue = "30kB"
+
+[[flow]]
+controller = "cubic"
+
+[[sweep]]
+name = "buffer"
+key = "link.queue"
+values = ["30kB", "60kB"]
+
+[[sweep]]
+name = "sender"
+key = "flow.controller"
+values = ["cubic", "vivace-latency"]
+"#;
+
+fn plan(text: &str, overrides: &[(&str, &str)]) -> Result<Plan, String> {
+    let overrides: Vec<(String, Value)> =
+        overrides.iter().map(|(key, value)| ((*key).to_owned(), Value::String((*value).to_owned()))).collect();
+    Plan::parse("x.toml", text, &overrides).map_err(|error| error.to_string())
+}
+
+/// The error after a piece of the scenario was replaced.
+fn error_with(piece: &str, other: &str) -> String {
+    assert!(SCENARIO.contains(piece), "{piece}");
+    plan(&SCENARIO.replacen(piece, other, 1), &[]).unwrap_err()
+}
+
+fn assert_parts(error: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(error.contains(part), "\"{part}\" is missing in: {error}");
+    }
+}
+
+#[test]
+fn sweeps_are_combined_and_the_last_runs_fastest() {
+    let plan = plan(SCENARIO, &[("duration", "3s")]).unwrap();
+    let cases: Vec<String> = plan.cases.iter().map(|case| super::plan::shown(&case.labels)).collect();
+    assert_eq!(cases[..2], ["buffer = 30kB, sender = cubic", "buffer = 30kB, sender = vivace-latency"]);
+    assert_eq!(cases.len(), 4);
+    assert!(plan.cases.iter().all(|case| case.scenario.duration.0.as_secs() == 3));
+    assert_eq!(plan.cases[3].scenario.flow[0].controller, "vivace-latency");
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = Plan::read(Path::new("no/such.toml"), &[]).unwrap_err().to_string();
+    assert_parts(&error, &["can't read no/such.toml"]);
+}
+
+#[test]
+fn mistakes_in_the_file_show_the_line() {
+    assert_parts(&error_with("\"10mbit\"", "\"10mbit"), &["x.toml: ", "line 6"]);
+    assert_parts(&error_with("delay =", "dely ="), &["line 7", "unknown field `dely`", "`delay`"]);
+    assert_parts(&error_with("10mbit", "10MB"), &["line 6", "rate =", "known are kbit, mbit or gbit"]);
+    assert_parts(&error_with("[[link]]", "[link]"), &["line 4", "two brackets, such as [[link]]"]);
+    assert_parts(&error_with("duration = \"2s\"", ""), &["missing field `duration`"]);
+}
+
+#[test]
+fn mistakes_in_values_show_the_line_and_the_key() {
+    assert_parts(
+        &error_with("controller = \"cubic\"", "controller = \"cubic\"\nroute = [\"top\"]"),
+        &["x.toml:12: flow.0.route: there is no link \"top\"; known are bottleneck"],
+    );
+    assert_parts(&error_with("\"2s\"", "\"0s\""), &["x.toml:2: duration: this must be more than 0s"]);
+}
+
+#[test]
+fn mistakes_in_sweeps_show_the_sweep_the_key_and_the_case() {
+    let sweep = "x.toml:18: sweep.sender: ";
+    assert_parts(
+        &error_with("flow.controller", "flow.contoller"),
+        &[sweep, "flow.contoller: unknown field `contoller`", "`controller`", "(in the case buffer = 30kB, sender ="],
+    );
+    assert_parts(
+        &error_with("flow.controller", "link.delay"),
+        &[sweep, "link.delay: \"cubic\": this does not start with a number; write for example 30ms"],
+    );
+    assert_parts(
+        &error_with("vivace-latency", "vivace-latncy"),
+        &[sweep, "flow.0.controller: there is no controller", "did you mean \"vivace-latency\"?"],
+    );
+    assert_parts(&error_with("flow.controller", "flow.3.controller"), &[sweep, "flow.3.controller: there is no such"]);
+    assert_parts(&error_with("[\"30kB\", \"60kB\"]", "[]"), &["x.toml:13: sweep.buffer: a sweep needs values"]);
+}
+
+#[test]
+fn mistakes_in_overrides_name_the_key() {
+    let error = |key, value| plan(SCENARIO, &[("link.delay", "20ms"), (key, value)]).unwrap_err();
+    assert_parts(&error("link.lss", "1%"), &["x.toml:4: link.lss: unknown field `lss`, expected one of", "`loss`"]);
+    assert_parts(&error("lnk.loss", "1%"), &["x.toml: lnk.loss: unknown field `lnk`", "`link`"]);
+    assert_parts(&error("link.loss", "3x"), &["x.toml:4: link.loss: \"3x\": ", "such as 1%"]);
+    assert_parts(&error("link.rate.unit", "x"), &["x.toml:4: link.rate.unit: there is no such key"]);
+}

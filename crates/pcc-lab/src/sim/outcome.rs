@@ -1,0 +1,125 @@
+//! What came of a run.
+
+use super::BIN;
+use crate::link::Counters;
+use hdrhistogram::Histogram;
+use pcc::{Rate, Time};
+use std::time::Duration;
+
+/// What came of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Per flow.
+    pub flows: Vec<FlowOutcome>,
+    /// Per link.
+    pub links: Vec<LinkOutcome>,
+}
+
+/// What came of a flow. Totals count from the beginning of the measurement on.
+#[derive(Clone, Debug)]
+pub struct FlowOutcome {
+    /// When it began.
+    pub start: Time,
+    /// When it was complete, was stopped, or the run ended.
+    pub end: Time,
+    /// Whether a transfer is complete; `None` for what isn't a transfer.
+    pub complete: Option<bool>,
+    /// Packets sent, with those sent again.
+    pub sent: u64,
+    /// Packets declared lost.
+    pub lost: u64,
+    /// Packets declared lost that arrived.
+    pub spurious: u64,
+    /// Bytes on the wire of packets whose data was new to the receiver.
+    pub delivered_bytes: u64,
+    /// Round-trip times as the sender saw them.
+    pub rtt: Distribution,
+    /// The time that delivered packets waited in queues.
+    pub queueing: Distribution,
+    /// The share of time in which a video stalled.
+    pub stall_ratio: Option<f64>,
+    /// Delivered bytes per [`BIN`], from the run's beginning on.
+    pub bins: Vec<u64>,
+    /// The state at the end of each [`BIN`], where the simulation records.
+    pub samples: Vec<Sample>,
+}
+
+/// The state of a flow at an instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// The rate that the controller wants, in Mbit/s.
+    pub rate_mbps: f64,
+    /// The newest round-trip time in ms; 0 before there is one.
+    pub rtt_ms: f64,
+}
+
+/// What came of a link.
+#[derive(Clone, Debug)]
+pub struct LinkOutcome {
+    /// Its packets from the beginning of the measurement on.
+    pub counters: Counters,
+    /// Bytes in the queue at the end of each [`BIN`], where the simulation records.
+    pub queue: Vec<u64>,
+}
+
+impl FlowOutcome {
+    /// The goodput between two instants, to the [`BIN`]: data that is new to the receiver, with its headers, so that a full link shows its rate.
+    pub fn goodput_between(&self, from: Duration, to: Duration) -> Rate {
+        let [first, last] = [from, to].map(|time| (time.as_nanos() / BIN.as_nanos()) as usize);
+        let bytes = self.bins.iter().take(last).skip(first).sum();
+        Rate::from_bytes_over(bytes, BIN * last.saturating_sub(first) as u32)
+    }
+
+    /// The share of sent packets that was lost.
+    pub fn loss(&self) -> f64 {
+        if self.sent > 0 { self.lost as f64 / self.sent as f64 } else { 0.0 }
+    }
+}
+
+/// Durations, to a microsecond or 1 %, the mean exact.
+#[derive(Clone, Debug, Default)]
+pub struct Distribution {
+    histogram: Option<Histogram<u32>>,
+    sum: Duration,
+    count: u64,
+}
+
+/// Longer durations count as this.
+const LONGEST: Duration = Duration::from_secs(1000);
+
+impl Distribution {
+    pub(super) fn add(&mut self, value: Duration) {
+        if self.histogram.is_none() {
+            self.histogram = Histogram::new_with_max(LONGEST.as_micros() as u64, 2).ok();
+        }
+        if let Some(histogram) = &mut self.histogram {
+            histogram.saturating_record(value.as_micros() as u64);
+        }
+        self.sum += value;
+        self.count += 1;
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn with(mut self, other: &Distribution) -> Distribution {
+        match (&mut self.histogram, &other.histogram) {
+            (Some(all), Some(other)) => all.add(other).unwrap_or_default(),
+            (None, Some(other)) => self.histogram = Some(other.clone()),
+            (_, None) => {}
+        }
+        self.sum += other.sum;
+        self.count += other.count;
+        self
+    }
+
+    /// The mean; zero if there is no value.
+    pub fn mean(&self) -> Duration {
+        let nanos = self.sum.as_nanos().checked_div(self.count.into()).unwrap_or_default();
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// The value that a share `quantile` of all doesn't exceed; zero if there is none.
+    pub fn quantile(&self, quantile: f64) -> Duration {
+        self.histogram.as_ref().map_or(Duration::ZERO, |h| Duration::from_micros(h.value_at_quantile(quantile)))
+    }
+}

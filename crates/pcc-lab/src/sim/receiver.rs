@@ -1,0 +1,171 @@
+//! The receiving end of a flow: what has arrived, and when that is acknowledged.
+
+use super::AckPolicy;
+use pcc::Time;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// A packet that arrived, in the order of arrival.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Receipt {
+    pub number: u64,
+    pub time: Time,
+}
+
+/// An acknowledgement on its way back. It covers everything that arrived before it was sent, as the ranges of QUIC (RFC 9000,
+/// section 19.3) or the selective blocks of TCP do where no acknowledgement is lost for long, so that a later one makes up for a lost one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ack {
+    /// The number of receipts that it covers.
+    pub receipts: u64,
+    /// How long the newest of them waited for it.
+    pub delay: Duration,
+}
+
+#[derive(Debug)]
+pub(super) struct Receiver {
+    policy: AckPolicy,
+    /// The receipts that the sender has not yet heard of, and the number of those before.
+    receipts: VecDeque<Receipt>,
+    forgotten: u64,
+    /// The receipts covered by the acknowledgement that was sent last.
+    acked: u64,
+    newest: Option<u64>,
+    /// When a delayed acknowledgement must go.
+    ack_due: Option<Time>,
+    /// All segments below this one have arrived.
+    pub in_order: u64,
+    /// Those beyond it, from `in_order` on.
+    beyond: VecDeque<bool>,
+}
+
+impl Receiver {
+    pub fn new(policy: AckPolicy) -> Receiver {
+        Receiver {
+            policy,
+            receipts: VecDeque::new(),
+            forgotten: 0,
+            acked: 0,
+            newest: None,
+            ack_due: None,
+            in_order: 0,
+            beyond: VecDeque::new(),
+        }
+    }
+
+    /// A packet arrives. Returns whether its segment is new, and the acknowledgement that it brings about.
+    pub fn on_packet(&mut self, now: Time, number: u64, segment: u64) -> (bool, Option<Ack>) {
+        self.receipts.push_back(Receipt { number, time: now });
+        // Whatever hints at a loss is acknowledged at once (RFC 9000, section 13.2.1).
+        let next = self.newest.map_or(0, |newest| newest + 1);
+        self.newest = self.newest.max(Some(number));
+        let waiting = self.forgotten + self.receipts.len() as u64 - self.acked;
+        if waiting >= self.policy.every || number != next {
+            return (self.take_segment(segment), self.ack(now));
+        }
+        self.ack_due = self.ack_due.or(Some(now + self.policy.max_delay));
+        (self.take_segment(segment), None)
+    }
+
+    fn take_segment(&mut self, segment: u64) -> bool {
+        let Some(offset) = segment.checked_sub(self.in_order) else { return false };
+        if offset == 0 {
+            self.beyond.pop_front();
+            self.in_order += 1;
+            while self.beyond.front() == Some(&true) {
+                self.beyond.pop_front();
+                self.in_order += 1;
+            }
+            return true;
+        }
+        let offset = offset as usize;
+        if self.beyond.len() <= offset {
+            self.beyond.resize(offset + 1, false);
+        }
+        !std::mem::replace(&mut self.beyond[offset], true)
+    }
+
+    /// The acknowledgement of all that has arrived.
+    fn ack(&mut self, now: Time) -> Option<Ack> {
+        self.ack_due = None;
+        self.acked = self.forgotten + self.receipts.len() as u64;
+        let newest = self.receipts.back()?;
+        Some(Ack { receipts: self.acked, delay: now.since(newest.time) })
+    }
+
+    /// When [`on_time`](Self::on_time) wants to be called.
+    pub fn next_event(&self) -> Option<Time> {
+        self.ack_due
+    }
+
+    /// The delayed acknowledgement, if it is due.
+    pub fn on_time(&mut self, now: Time) -> Option<Ack> {
+        if self.ack_due? <= now { self.ack(now) } else { None }
+    }
+
+    /// The sender hears of the next receipt that `ack` covers.
+    pub fn report(&mut self, ack: &Ack) -> Option<Receipt> {
+        if self.has_reported(ack) {
+            return None;
+        }
+        self.forgotten += 1;
+        self.receipts.pop_front()
+    }
+
+    /// Whether the sender has heard of all that `ack` covers.
+    pub fn has_reported(&self, ack: &Ack) -> bool {
+        self.forgotten >= ack.receipts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::from_nanos(ms * 1_000_000)
+    }
+
+    fn delayed() -> Receiver {
+        Receiver::new(AckPolicy { every: 2, max_delay: Duration::from_millis(25) })
+    }
+
+    #[test]
+    fn every_second_packet_is_acknowledged_and_a_lone_one_later() {
+        let mut receiver = delayed();
+        assert_eq!(receiver.on_packet(at(0), 0, 0), (true, None));
+        let ack = Ack { receipts: 2, delay: Duration::ZERO };
+        assert_eq!(receiver.on_packet(at(1), 1, 1), (true, Some(ack)));
+        assert_eq!(receiver.next_event(), None);
+        assert_eq!(receiver.on_packet(at(2), 2, 2), (true, None));
+        assert_eq!(receiver.on_time(at(26)), None);
+        assert_eq!(receiver.next_event(), Some(at(27)));
+        assert_eq!(receiver.on_time(at(27)), Some(Ack { receipts: 3, delay: Duration::from_millis(25) }));
+    }
+
+    #[test]
+    fn a_gap_is_acknowledged_at_once() {
+        let mut receiver = delayed();
+        receiver.on_packet(at(0), 0, 0);
+        receiver.on_packet(at(0), 1, 1);
+        assert!(receiver.on_packet(at(1), 3, 3).1.is_some());
+        assert!(receiver.on_packet(at(2), 2, 2).1.is_some(), "out of order");
+    }
+
+    #[test]
+    fn a_segment_counts_once_and_the_order_is_followed() {
+        let mut receiver = delayed();
+        let new = [0, 2, 3, 2, 0, 1, 1].map(|segment| receiver.take_segment(segment));
+        assert_eq!(new, [true, true, true, false, false, true, false]);
+        assert_eq!((receiver.in_order, receiver.beyond.len()), (4, 0));
+    }
+
+    #[test]
+    fn a_later_acknowledgement_makes_up_for_a_lost_one() {
+        let mut receiver = Receiver::new(AckPolicy::default());
+        let acks: Vec<Ack> = (0..3).filter_map(|n| receiver.on_packet(at(n), n, n).1).collect();
+        let heard: Vec<u64> = std::iter::from_fn(|| receiver.report(&acks[2])).map(|receipt| receipt.number).collect();
+        assert_eq!(heard, [0, 1, 2]);
+        assert!(receiver.report(&acks[1]).is_none(), "overtaken");
+    }
+}

@@ -1,0 +1,240 @@
+//! The sending end of a flow: pacing, loss detection as in RFC 9002, retransmission.
+
+use super::receiver::{Ack, Receiver};
+use super::rtt::RttEstimate;
+use super::source::Source;
+use pcc::{AckedPacket, CongestionControl, LostPacket, PacketTable, SentPacket, Time};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// The packet threshold (RFC 9002, section 6.1.1).
+const PACKET_THRESHOLD: u64 = 3;
+/// Deterministic pacing into a drop-tail queue locks the phases of flows (SPEC 0.7): each gap varies by this fraction.
+const SEND_JITTER: f64 = 0.1;
+/// A packet that the network has and the sender knows no fate of.
+#[derive(Clone, Copy, Debug)]
+struct Outstanding {
+    sent: Time,
+    /// What it carries; `None` if a probe has taken that over.
+    segment: Option<u64>,
+    bytes: u32,
+}
+
+/// A packet that goes out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Departure {
+    pub number: u64,
+    pub segment: u64,
+    pub bytes: u32,
+}
+
+/// What the sender counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub sent: u64,
+    pub lost: u64,
+    pub spurious: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Sender {
+    control: Box<dyn CongestionControl>,
+    pub source: Source,
+    rng: fastrand::Rng,
+    packet_bytes: u32,
+    outstanding: PacketTable<Outstanding>,
+    in_flight: u64,
+    next_number: u64,
+    next_segment: u64,
+    /// Segments that were lost and wait to be sent again.
+    repeat: VecDeque<u64>,
+    /// The pacer lets the next packet go at this time.
+    next_send: Time,
+    last_sent: Time,
+    largest_acked: Option<u64>,
+    rtt: RttEstimate,
+    /// Probe timeouts in a row, and whether the newest wants its packet sent.
+    timeouts: u32,
+    probe: bool,
+    pub counts: Counts,
+}
+
+impl Sender {
+    pub fn new(
+        mut control: Box<dyn CongestionControl>,
+        source: Source,
+        start: Time,
+        packet_bytes: u32,
+        max_ack_delay: Duration,
+        rng: fastrand::Rng,
+    ) -> Sender {
+        control.on_mtu_change(packet_bytes.into());
+        Sender {
+            control,
+            source,
+            rng,
+            packet_bytes,
+            outstanding: PacketTable::default(),
+            in_flight: 0,
+            next_number: 0,
+            next_segment: 0,
+            repeat: VecDeque::new(),
+            next_send: start,
+            last_sent: start,
+            largest_acked: None,
+            rtt: RttEstimate::new(max_ack_delay),
+            timeouts: 0,
+            probe: false,
+            counts: Counts::default(),
+        }
+    }
+
+    /// The rate it is paced at now, in Mbit/s; that of a window-based one is its window per round trip.
+    pub fn rate_mbps(&self) -> f64 {
+        match (self.control.pacing_rate(), self.rtt.smoothed()) {
+            (Some(rate), _) => rate.mbps(),
+            (None, Some(rtt)) => pcc::Rate::from_bytes_over(self.control.in_flight_cap(), rtt).mbps(),
+            (None, None) => 0.0,
+        }
+    }
+
+    fn may_send(&self) -> bool {
+        self.in_flight == 0 || self.in_flight + u64::from(self.packet_bytes) <= self.control.in_flight_cap()
+    }
+
+    /// When [`on_time`](Self::on_time) and then [`send`](Self::send) want to be called.
+    pub fn next_event(&self, now: Time) -> Option<Time> {
+        let send = if self.may_send() {
+            let ready = if self.repeat.is_empty() { self.source.next_ready(now, self.next_segment) } else { Some(now) };
+            ready.map(|ready| ready.max(self.next_send))
+        } else {
+            None
+        };
+        [send, self.timer(), self.control.deadline()].into_iter().flatten().min()
+    }
+
+    /// The loss detection timer: the time threshold if something overtook the oldest packet, else the probe timeout.
+    fn timer(&self) -> Option<Time> {
+        let (number, oldest) = self.outstanding.first()?;
+        if self.largest_acked.is_some_and(|acked| acked > number) {
+            return Some(oldest.sent + self.rtt.loss_delay());
+        }
+        Some(self.last_sent + self.rtt.probe_timeout() * (1 << self.timeouts.min(10)))
+    }
+
+    /// An acknowledgement arrives. Calls `sample` with the time in flight of each packet that it brings news of.
+    pub fn on_ack(&mut self, now: Time, ack: Ack, receiver: &mut Receiver, mut sample: impl FnMut(Duration)) {
+        while let Some(receipt) = receiver.report(&ack) {
+            let Some(packet) = self.outstanding.take(receipt.number) else {
+                self.counts.spurious += 1;
+                continue;
+            };
+            let (number, bytes) = (receipt.number, u64::from(packet.bytes));
+            self.in_flight -= bytes;
+            let mut rtt = now.since(packet.sent);
+            if self.largest_acked.is_none_or(|largest| number > largest) {
+                self.largest_acked = Some(number);
+                self.timeouts = 0;
+                if receiver.has_reported(&ack) {
+                    // The newest packet's own delay is known, and it alone makes samples (RFC 9002, section 5).
+                    rtt = rtt.saturating_sub(ack.delay);
+                    self.rtt.add(rtt);
+                }
+            }
+            sample(rtt);
+            self.control.on_packet_acked(&AckedPacket { time: now, number, sent: packet.sent, bytes, rtt });
+        }
+        self.detect_losses(now);
+        self.control.on_batch_end(now);
+    }
+
+    /// Declares lost what was overtaken by three packets or 9/8 of a round trip; returns whether something was.
+    fn detect_losses(&mut self, now: Time) -> bool {
+        let Some(largest) = self.largest_acked else { return false };
+        let before = now - self.rtt.loss_delay();
+        let lost_before = self.counts.lost;
+        while let Some((number, &packet)) = self.outstanding.first() {
+            if number > largest || (number + PACKET_THRESHOLD > largest && packet.sent > before) {
+                break;
+            }
+            self.outstanding.take(number);
+            let bytes = u64::from(packet.bytes);
+            self.in_flight -= bytes;
+            self.counts.lost += 1;
+            self.repeat.extend(packet.segment);
+            self.control.on_packet_lost(&LostPacket { time: now, number, sent: packet.sent, bytes });
+        }
+        self.counts.lost > lost_before
+    }
+
+    /// Serves the timers that are due.
+    pub fn on_time(&mut self, now: Time) {
+        if self.timer().is_some_and(|due| due <= now) {
+            if self.detect_losses(now) {
+                self.control.on_batch_end(now);
+            } else {
+                self.timeouts += 1;
+                self.probe = true;
+            }
+        }
+        if self.control.deadline().is_some_and(|due| due <= now) {
+            self.control.on_deadline(now);
+        }
+    }
+
+    /// The next packet, if one may go.
+    pub fn send(&mut self, now: Time) -> Option<Departure> {
+        let segment = if self.probe {
+            // A probe timeout sends at once, whatever the window and the pacer say (RFC 9002, section 6.2.4).
+            self.probe = false;
+            self.next_waiting(now).or_else(|| self.oldest_outstanding())?
+        } else {
+            if now < self.next_send || !self.may_send() {
+                return None;
+            }
+            let Some(segment) = self.next_waiting(now) else {
+                self.control.on_app_limited(now);
+                return None;
+            };
+            segment
+        };
+        let (number, bytes) = (self.next_number, self.source.packet_bytes(segment, self.packet_bytes));
+        self.next_number += 1;
+        self.outstanding.insert(number, Outstanding { sent: now, segment: Some(segment), bytes });
+        self.in_flight += u64::from(bytes);
+        self.counts.sent += 1;
+        self.last_sent = now;
+        self.control.on_packet_sent(&SentPacket { time: now, number, bytes: bytes.into() });
+        self.pace(now, bytes.into());
+        Some(Departure { number, segment, bytes })
+    }
+
+    fn pace(&mut self, now: Time, bytes: u64) {
+        let Some(rate) = self.control.pacing_rate() else {
+            self.next_send = now;
+            return;
+        };
+        let gap = rate.time_for(bytes);
+        let varied = 1.0 + SEND_JITTER * (2.0 * self.rng.f64() - 1.0);
+        // A sender that was blocked makes up for at most half a gap, as Linux does: no bursts.
+        let base = self.next_send.max(now - gap / 2);
+        self.next_send = base + Duration::from_nanos((gap.as_nanos() as f64 * varied) as u64);
+    }
+
+    /// What is lost goes before what is new.
+    fn next_waiting(&mut self, now: Time) -> Option<u64> {
+        self.repeat.pop_front().or_else(|| {
+            let segment = self.next_segment;
+            self.source.is_ready(now, segment).then(|| {
+                self.next_segment += 1;
+                segment
+            })
+        })
+    }
+
+    /// The segment of the oldest packet that has one; a probe takes it over.
+    fn oldest_outstanding(&mut self) -> Option<u64> {
+        let number = self.outstanding.iter().find(|(_, packet)| packet.segment.is_some())?.0;
+        self.outstanding.get_mut(number)?.segment.take()
+    }
+}

@@ -1,0 +1,58 @@
+//! No sequence of events, however odd, stops a baseline. Ours are driven by the same events in the tests of the core.
+
+#[path = "../../../pcc/tests/support/events.rs"]
+mod events;
+
+use events::{Driver, Op, ops};
+use pcc_lab::baselines;
+use proptest::prelude::*;
+use std::time::Duration;
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A sender that may not send a packet, or at no rate, would stand still for ever.
+    #[test]
+    fn no_events_stop_a_controller(ops in prop::collection::vec(ops(), 1..150)) {
+        for name in baselines::NAMES {
+            let mut control = baselines::build(name, 7).expect("a known name");
+            let (mut driver, mut mtu) = (Driver::new(), 1200);
+            control.on_mtu_change(mtu);
+            for &op in &ops {
+                driver.run(&mut *control, op);
+                if let Op::Mtu(size) = op {
+                    mtu = size.clamp(1, 65_535);
+                }
+                let cap = control.in_flight_cap();
+                prop_assert!((mtu..=1 << 62).contains(&cap), "{name}: a cap of {cap} bytes, packets of {mtu}");
+                if let Some(rate) = control.pacing_rate() {
+                    prop_assert!(!rate.is_zero() && rate.bits_per_sec().is_finite(), "{name}: {rate}");
+                }
+            }
+        }
+    }
+
+    /// After any events but those that end time, a path that works again gets at least a packet a minute.
+    #[test]
+    fn every_baseline_recovers(ops in prop::collection::vec(ops().prop_filter("time goes on", |op| {
+        !matches!(op, Op::Wait(Duration::MAX) | Op::Ack { rtt: Duration::MAX, .. } | Op::StepBack(_) | Op::Mtu(_))
+    }), 1..60)) {
+        for name in baselines::NAMES {
+            let mut control = baselines::build(name, 7).expect("a known name");
+            let mut driver = Driver::new();
+            ops.iter().for_each(|op| driver.run(&mut *control, *op));
+            while !driver.outstanding.is_empty() {
+                driver.run(&mut *control, Op::AckOldest { packets: u8::MAX });
+            }
+            for _ in 0..200 {
+                driver.run(&mut *control, Op::Send { packets: 1, gap: 0, bytes: 1200 });
+                driver.now += Duration::from_millis(50);
+                driver.run(&mut *control, Op::AckOldest { packets: 1 });
+                driver.run(&mut *control, Op::BatchEnd);
+            }
+            if let Some(rate) = control.pacing_rate() {
+                prop_assert!(rate.time_for(1200) < Duration::from_secs(60), "{name}: {rate}");
+            }
+        }
+    }
+}

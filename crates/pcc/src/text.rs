@@ -1,0 +1,75 @@
+//! How the parts of a profile look as text.
+
+use crate::units::Rate;
+use core::fmt;
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use serde::ser::{Serialize, Serializer};
+
+impl Serialize for Rate {
+    /// A number in bit/s.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.bits_per_sec())
+    }
+}
+
+impl<'de> Deserialize<'de> for Rate {
+    /// A number in bit/s, or a text such as `2mbit`.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Rate, D::Error> {
+        deserializer.deserialize_any(RateVisitor)
+    }
+}
+
+struct RateVisitor;
+
+impl Visitor<'_> for RateVisitor {
+    type Value = Rate;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a rate such as \"2mbit\", or a number of bit/s")
+    }
+
+    fn visit_f64<E: Error>(self, bits: f64) -> Result<Rate, E> {
+        Ok(Rate::from_bits_per_sec(bits))
+    }
+
+    fn visit_i64<E: Error>(self, bits: i64) -> Result<Rate, E> {
+        self.visit_f64(bits as f64)
+    }
+
+    fn visit_u64<E: Error>(self, bits: u64) -> Result<Rate, E> {
+        self.visit_f64(bits as f64)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Rate, E> {
+        text.parse().map_err(E::custom)
+    }
+}
+
+/// An option whose `None` is written `"off"`, because TOML has no null.
+pub(crate) mod switch {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    enum Word {
+        Off,
+    }
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged, expecting = "expected \"off\", or a value of the right type with all its parts")]
+    enum Switch<T> {
+        Off(Word),
+        On(T),
+    }
+
+    pub fn serialize<T: Serialize, S: Serializer>(value: &Option<T>, serializer: S) -> Result<S::Ok, S::Error> {
+        value.as_ref().map_or(Switch::Off(Word::Off), Switch::On).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+        Ok(match Switch::deserialize(deserializer)? {
+            Switch::Off(Word::Off) => None,
+            Switch::On(value) => Some(value),
+        })
+    }
+}
