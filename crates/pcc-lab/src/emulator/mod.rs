@@ -14,6 +14,7 @@ mod config;
 mod error;
 mod flow;
 mod frame;
+pub mod guard;
 mod namespace;
 mod network;
 mod packet;
