@@ -70,8 +70,8 @@ fn experiments(args: &Args, files: &[(&str, &str)]) -> anyhow::Result<()> {
     if args.list {
         return Ok(show(&list(&studies))?);
     }
-    let progress = Progress::start(studies.iter().map(Study::runs).sum());
-    let finished = figure::run(&studies, jobs(args.jobs), &|done| progress.show(done))?;
+    let progress = Progress::start(studies.iter().map(Study::runs).sum::<usize>() as u64, "runs");
+    let finished = figure::run(&studies, jobs(args.jobs), &|done| progress.show(done as u64))?;
     progress.finish();
     let results = if args.json { json(&finished)? } else { finished.iter().map(table).collect() };
     show(&results)?;

@@ -1,5 +1,6 @@
 //! Plots of runs over time.
 
+use super::machine::Machine;
 use super::write;
 use pcc_lab::plot::timeline;
 use pcc_lab::report::RunReport;
@@ -9,25 +10,18 @@ use std::path::Path;
 /// With more runs than this, only those with the first seed are drawn.
 const MOST_DRAWN: usize = 50;
 
-/// Runs every case with every seed as [`Plan::run`] does, and draws each run.
-pub fn run(
-    plan: &Plan,
-    seeds: &[u64],
-    jobs: usize,
-    folder: &Path,
-    progress: &(dyn Fn(usize) + Sync),
-) -> anyhow::Result<Vec<RunReport>> {
+/// Runs every case with every seed as [`Machine::run`] does, and draws each run.
+pub fn run(machine: &Machine, plan: &Plan, seeds: &[u64], folder: &Path) -> anyhow::Result<Vec<RunReport>> {
     let runs = plan.cases.len() * seeds.len();
     let all = runs <= MOST_DRAWN;
     if !all && seeds.len() > 1 {
         eprintln!("{runs} runs: only those with seed {} are drawn", seeds[0]);
     }
-    plan.map(seeds, jobs, progress, |case, seed| {
-        if !all && Some(&seed) != seeds.first() {
-            return Ok(case.run(seed, false)?.without_details());
+    let drawn = |seed| all || Some(&seed) == seeds.first();
+    machine.run(plan, seeds, drawn, |report| {
+        if drawn(report.seed) {
+            write(&folder.join(file_name(&report)), &timeline(&plan.scenario.title, &report)?)?;
         }
-        let report = case.run(seed, true)?;
-        write(&folder.join(file_name(&report)), &timeline(&plan.scenario.title, &report)?)?;
         Ok(report.without_details())
     })
 }

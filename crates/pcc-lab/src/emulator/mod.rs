@@ -9,6 +9,7 @@
 //! packet of the MTU by itself, with its own place in the queue and its own fate; those that are delivered together are given
 //! to the kernel as one super-packet again.
 
+mod case;
 mod coalesce;
 mod config;
 mod error;
@@ -23,6 +24,7 @@ mod received;
 mod tests;
 mod thread;
 mod tun;
+mod verdict;
 mod vnet;
 
 pub use config::{Addressing, Config, Route};

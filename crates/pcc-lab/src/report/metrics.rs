@@ -65,62 +65,65 @@ impl FlowReport {
             "sender-cpu" => self.real.as_ref()?.sender_cpu_per_gb,
             "receiver-cpu" => self.real.as_ref()?.receiver_cpu_per_gb,
             "pacing-error" => self.real.as_ref()?.pacing_error,
-            "burst" => Some(f64::from(self.real.as_ref()?.burst_p99)),
+            "burst" => Some(self.real.as_ref()?.burst_p99 as f64),
             _ => None,
         }
     }
 }
 
-pub(crate) fn report(
-    case: &Case,
-    seed: u64,
-    Layout { links, groups, .. }: &Layout,
-    outcome: Outcome,
-    events: Vec<Vec<Event>>,
-) -> RunReport {
-    let scenario = &case.scenario;
-    let route = |flow| scenario.route(flow).unwrap_or_default();
-    let routes: Vec<Vec<usize>> =
-        scenario.flow.iter().zip(groups).flat_map(|(flow, range)| vec![route(flow); range.len()]).collect();
-    let flows: Vec<FlowReport> = scenario
-        .flow
-        .iter()
-        .zip(groups)
-        .map(|(flow, range)| {
-            Group {
-                outcomes: &outcome.flows[range.clone()],
-                all: &outcome.flows,
-                routes: &routes,
-                scenario,
-                links,
-                route: route(flow),
-            }
-            .report(flow.label(), &flow.controller)
-        })
-        .collect();
-    RunReport {
-        case: case.labels.clone(),
-        seed,
-        jain: among(&outcome.flows, scenario.measure_from.0),
-        goodput: {
-            let bytes: u64 = outcome.flows.iter().map(|flow| flow.delivered_bytes).sum();
-            bytes as f64 * 8e-6 / (scenario.duration.0 - scenario.measure_from.0).as_secs_f64()
-        },
-        flows,
-        emulator: None,
-        links: scenario
-            .link
+impl RunReport {
+    /// The report of a run whose outcome was `outcome`.
+    pub(crate) fn of(
+        case: &Case,
+        seed: u64,
+        Layout { links, groups, .. }: &Layout,
+        outcome: Outcome,
+        events: Vec<Vec<Event>>,
+    ) -> RunReport {
+        let scenario = &case.scenario;
+        let route = |flow| scenario.route(flow).unwrap_or_default();
+        let routes: Vec<Vec<usize>> =
+            scenario.flow.iter().zip(groups).flat_map(|(flow, range)| vec![route(flow); range.len()]).collect();
+        let flows: Vec<FlowReport> = scenario
+            .flow
             .iter()
-            .zip(links)
-            .zip(&outcome.links)
-            .enumerate()
-            .map(|(index, ((link, config), outcome))| {
-                let name = link.name.clone().unwrap_or_else(|| format!("{index}"));
-                link_report(name, config, outcome, scenario)
+            .zip(groups)
+            .map(|(flow, range)| {
+                Group {
+                    outcomes: &outcome.flows[range.clone()],
+                    all: &outcome.flows,
+                    routes: &routes,
+                    scenario,
+                    links,
+                    route: route(flow),
+                }
+                .report(flow.label(), &flow.controller)
             })
-            .collect(),
-        events,
-        outcome,
+            .collect();
+        RunReport {
+            case: case.labels.clone(),
+            seed,
+            jain: among(&outcome.flows, scenario.measure_from.0),
+            goodput: {
+                let bytes: u64 = outcome.flows.iter().map(|flow| flow.delivered_bytes).sum();
+                bytes as f64 * 8e-6 / (scenario.duration.0 - scenario.measure_from.0).as_secs_f64()
+            },
+            flows,
+            emulator: None,
+            links: scenario
+                .link
+                .iter()
+                .zip(links)
+                .zip(&outcome.links)
+                .enumerate()
+                .map(|(index, ((link, config), outcome))| {
+                    let name = link.name.clone().unwrap_or_else(|| format!("{index}"));
+                    link_report(name, config, outcome, scenario)
+                })
+                .collect(),
+            events,
+            outcome,
+        }
     }
 }
 

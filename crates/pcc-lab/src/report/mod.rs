@@ -109,7 +109,7 @@ pub struct RealReport {
     /// The median of how far what was sent in 30 ms is from the rate that the controller wanted; `None` if that is not known.
     pub pacing_error: Option<f64>,
     /// 99 % of all packets that came to the first link were in bursts of at most so many packets.
-    pub burst_p99: u32,
+    pub burst_p99: u64,
     /// What went wrong at its ends.
     pub errors: Vec<String>,
 }
@@ -168,6 +168,6 @@ impl Case {
         let (simulation, logs) = self.simulation(&layout, record)?;
         let outcome = simulation.run();
         let events = logs.iter().map(EventLog::take).collect();
-        Ok(metrics::report(self, seed, &layout, outcome, events))
+        Ok(RunReport::of(self, seed, &layout, outcome, events))
     }
 }

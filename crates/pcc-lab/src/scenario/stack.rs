@@ -3,6 +3,7 @@
 use super::Flow;
 use super::build::Fault;
 use crate::controller::ControllerConfig;
+use pcc_quic::Algorithm;
 use serde::Deserialize;
 
 /// What carries a flow on the emulator.
@@ -48,16 +49,21 @@ impl Flow {
             let reason = format!("the simulator has no counterpart of {what}: run it with --on emulator");
             return Err(("controller", reason));
         };
-        Ok(ControllerConfig { name: name.to_owned(), set: self.set.clone(), utility: self.utility.clone() })
+        Ok(self.controller_named(name))
     }
 
     fn counterpart_of_kernel(&self) -> Option<&'static str> {
         OF_KERNEL.iter().find(|(name, _)| *name == self.controller).map(|(_, ours)| *ours)
     }
 
-    /// The controller of noq's own that carries it in reality, if it is one, by its name there.
-    pub(crate) fn of_noq(&self) -> Option<&str> {
-        self.controller.strip_prefix(OF_NOQ)
+    /// The controller of noq's own that carries it in reality, if it is one.
+    pub(crate) fn of_noq(&self) -> Option<Algorithm> {
+        self.controller.strip_prefix(OF_NOQ)?.parse().ok()
+    }
+
+    /// A controller of ours with the constants that the flow sets.
+    pub(crate) fn controller_named(&self, name: &str) -> ControllerConfig {
+        ControllerConfig { name: name.to_owned(), set: self.set.clone(), utility: self.utility.clone() }
     }
 
     /// What is wrong with what it runs on, if anything.
