@@ -2,9 +2,9 @@
 
 use super::endpoint::{Receiver, Sample, SenderReport, Sending, send};
 use super::path::Path;
-use super::tls::Identity;
 use anyhow::{Context, anyhow};
 use pcc::Rate;
+use pcc_lab::quic::Identity;
 use pcc_lab::relay::{Relay, RelayConfig, RelayReport};
 use pcc_quic::Algorithm;
 use std::time::Duration;

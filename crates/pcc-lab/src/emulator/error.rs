@@ -26,6 +26,16 @@ pub enum EmulatorError {
         /// What failed.
         reason: String,
     },
+    /// A flow that can't be had on real stacks.
+    #[error("flow.{flow}.{key}: {reason}")]
+    Flow {
+        /// Which `[[flow]]`, from 0 on.
+        flow: usize,
+        /// Which key of it.
+        key: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
     /// Something else that the operating system refused.
     #[error("{doing}: {error}")]
     System {

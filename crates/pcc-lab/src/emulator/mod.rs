@@ -2,6 +2,7 @@
 
 mod error;
 mod namespace;
+pub mod traffic;
 mod tun;
 
 pub use error::EmulatorError;
