@@ -70,30 +70,58 @@ impl ControllerConfig {
 
     /// Whether [`build`](Self::build) will succeed.
     pub fn check(&self) -> Result<(), ControllerError> {
-        self.build(0).map(drop)
+        self.recipe().map(drop)
     }
 
     /// A controller with random choices from `seed`.
     pub fn build(&self, seed: u64) -> Result<Box<dyn CongestionControl>, ControllerError> {
-        match self.baseline(seed) {
-            Some(control) => Ok(control),
-            None => Ok(Box::new(self.profile()?.build(seed))),
-        }
+        Ok(self.recipe()?.build(seed))
     }
 
     /// A controller with random choices from `seed`, and the log of its events; that of a baseline stays empty.
     pub fn build_logged(&self, seed: u64) -> Result<(Box<dyn CongestionControl>, EventLog), ControllerError> {
-        let log = EventLog::default();
-        if let Some(control) = self.baseline(seed) {
-            return Ok((control, log));
-        }
-        let mut control = self.profile()?.build(seed);
-        control.observe(Box::new(log.clone()));
-        Ok((Box::new(control), log))
+        Ok(self.recipe()?.build_logged(seed))
     }
 
-    fn baseline(&self, seed: u64) -> Option<Box<dyn CongestionControl>> {
-        if self.set.is_empty() && self.utility.is_none() { baselines::build(&self.name, seed) } else { None }
+    /// What makes such controllers.
+    pub fn recipe(&self) -> Result<Recipe, ControllerError> {
+        let as_it_is = self.set.is_empty() && self.utility.is_none();
+        match baselines::constructor(&self.name).filter(|_| as_it_is) {
+            Some(constructor) => Ok(Recipe::Baseline(constructor)),
+            None => Ok(Recipe::Pcc(Box::new(self.profile()?))),
+        }
+    }
+}
+
+/// What makes controllers of one configuration, as many as are wanted.
+#[derive(Clone, Debug)]
+pub enum Recipe {
+    /// PCC with these constants.
+    Pcc(Box<Profile>),
+    /// A baseline.
+    Baseline(baselines::Constructor),
+}
+
+impl Recipe {
+    /// A controller with random choices from `seed`.
+    pub fn build(&self, seed: u64) -> Box<dyn CongestionControl> {
+        match self {
+            Recipe::Pcc(profile) => Box::new(profile.build(seed)),
+            Recipe::Baseline(constructor) => constructor(seed),
+        }
+    }
+
+    /// A controller with random choices from `seed`, and the log of its events; that of a baseline stays empty.
+    pub fn build_logged(&self, seed: u64) -> (Box<dyn CongestionControl>, EventLog) {
+        let log = EventLog::default();
+        match self {
+            Recipe::Pcc(profile) => {
+                let mut control = profile.build(seed);
+                control.observe(Box::new(log.clone()));
+                (Box::new(control), log)
+            }
+            Recipe::Baseline(constructor) => (constructor(seed), log),
+        }
     }
 }
 

@@ -39,6 +39,19 @@ pub enum EmulatorError {
     /// Super-packets can't be handed to a device that doesn't know them.
     #[error("one TUN device offloads segmentation and the other doesn't; both must, or neither")]
     Offload,
+    /// A flow that can't be had on real stacks.
+    #[error("flow.{flow}.{key}: {reason}")]
+    Flow {
+        /// Which `[[flow]]`, from 0 on.
+        flow: usize,
+        /// Which key of it.
+        key: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The scenario can't be had on real traffic.
+    #[error(transparent)]
+    Scenario(#[from] crate::scenario::ScenarioError),
     /// Something else that the operating system refused.
     #[error("{doing}: {error}")]
     System {

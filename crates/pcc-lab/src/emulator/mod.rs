@@ -19,10 +19,12 @@ pub mod guard;
 mod namespace;
 mod network;
 mod packet;
+pub mod privileges;
 mod received;
 #[cfg(test)]
 mod tests;
 mod thread;
+pub mod traffic;
 mod tun;
 mod verdict;
 mod vnet;

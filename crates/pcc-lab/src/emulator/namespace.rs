@@ -14,10 +14,12 @@ use std::os::fd::{AsFd, OwnedFd};
 const OF_THIS_THREAD: &str = "/proc/thread-self/ns/net";
 
 /// What hosts need for paths that hold much, and for runs that don't know of each other.
-const SETTINGS: [(&str, &str); 4] = [
+const SETTINGS: [(&str, &str); 5] = [
     // Up to 256 MB in flight.
     ("ipv4/tcp_rmem", "4096 131072 268435456"),
     ("ipv4/tcp_wmem", "4096 131072 268435456"),
+    // Else what an application no longer wants to send goes out for as long as those buffers last.
+    ("ipv4/tcp_notsent_lowat", "131072"),
     // Else a connection begins with what an earlier one to the same host learned.
     ("ipv4/tcp_no_metrics_save", "1"),
     // Else router solicitations get into the traffic.

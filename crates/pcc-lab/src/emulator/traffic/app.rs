@@ -1,0 +1,64 @@
+//! The applications on real stacks.
+
+use crate::sim::App;
+use pcc_quic::precise::Timer;
+use std::io;
+use std::time::Instant;
+
+/// Bytes that an application with much to send writes at once.
+const CHUNK: usize = 64 * 1024;
+
+/// Bytes that an application of constant rate has at once, about a packet.
+const SEGMENT: u64 = 1400;
+
+/// What data is written to.
+pub(super) trait Output {
+    /// Writes this much, as soon as there is room for it. It may be dropped when only a part is written.
+    fn write(&mut self, bytes: usize) -> impl Future<Output = io::Result<()>> + Send;
+
+    /// Takes back what has been written and isn't sent, as far as the stack can.
+    fn discard(&mut self);
+
+    /// Returns when everything has arrived.
+    fn finish(self) -> impl Future<Output = io::Result<()>> + Send;
+}
+
+/// Writes what `app` has to send, when it has it, counted from `start` on.
+pub(super) async fn run(app: App, start: Instant, mut output: impl Output) -> io::Result<()> {
+    match app {
+        App::Bulk => loop {
+            output.write(CHUNK).await?;
+        },
+        App::Transfer { bytes } => {
+            let mut left = bytes;
+            while left > 0 {
+                let chunk = left.min(CHUNK as u64);
+                output.write(chunk as usize).await?;
+                left -= chunk;
+            }
+            output.finish().await
+        }
+        App::OnOff { on, off } => {
+            let mut timer = Timer::new()?;
+            let mut begin = start;
+            loop {
+                timer.sleep_until(begin).await;
+                tokio::select! {
+                    failed = async { loop { if let Err(error) = output.write(CHUNK).await { break error; } } } => return Err(failed),
+                    () = timer.sleep_until(begin + on) => output.discard(),
+                }
+                begin += on + off;
+            }
+        }
+        App::ConstantRate { rate } => {
+            let mut timer = Timer::new()?;
+            let mut produced = 0;
+            loop {
+                produced += SEGMENT;
+                timer.sleep_until(start + rate.time_for(produced)).await;
+                output.write(SEGMENT as usize).await?;
+            }
+        }
+        App::Video(_) => Err(io::Error::other("a video runs on the simulator only")),
+    }
+}

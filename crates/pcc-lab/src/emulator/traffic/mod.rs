@@ -1,0 +1,163 @@
+//! What flows do on real stacks: senders in one network namespace, receivers in another.
+//!
+//! The flows of a [`Group`] share two threads, one for each side, so that the processor time of each side is known. It is that of
+//! the threads, in user space and in the kernel; what the kernel does in interrupts for them isn't in it.
+
+mod app;
+mod pacing;
+mod quic;
+mod record;
+mod tcp;
+#[cfg(test)]
+mod tests;
+mod worker;
+
+pub use quic::QuicControl;
+pub use record::FlowReport;
+
+use super::{EmulatorError, Namespace};
+use crate::sim::App;
+use pacing::PacingErrors;
+use record::Record;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use worker::{Stage, Worker};
+
+/// Flows of one kind: a `[[flow]]` of a scenario.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// What they run on.
+    pub stack: Stack,
+    /// The flows.
+    pub flows: Vec<Flow>,
+}
+
+/// What a flow runs on.
+#[derive(Clone, Debug)]
+pub enum Stack {
+    /// The kernel's TCP.
+    Tcp {
+        /// The name of a congestion control of the kernel, as of `TCP_CONGESTION` in tcp(7).
+        controller: String,
+    },
+    /// QUIC, with packets of 1500 bytes.
+    Quic {
+        /// The controller.
+        control: QuicControl,
+    },
+}
+
+/// A flow.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// What there is to send; anything but a video.
+    pub app: App,
+    /// When it begins, counted from the origin of the run.
+    pub start: Duration,
+    /// When it ends, whatever there is to send; counted likewise.
+    pub stop: Option<Duration>,
+    /// The sender's address.
+    pub sender: Ipv4Addr,
+    /// The receiver's address.
+    pub receiver: Ipv4Addr,
+    /// The seed of the controller's random choices.
+    pub seed: u64,
+}
+
+/// What came of a group.
+#[derive(Clone, Debug)]
+pub struct GroupReport {
+    /// Per flow.
+    pub flows: Vec<FlowReport>,
+    /// Processor time of the sending side.
+    pub sender_cpu: Option<Duration>,
+    /// Processor time of the receiving side.
+    pub receiver_cpu: Option<Duration>,
+    /// The median of |sent / commanded - 1| over windows of 30 ms in which the controller's rate alone limited a flow; `None` where
+    /// there was no such window, or no such rate.
+    pub pacing_error: Option<f64>,
+}
+
+/// Flows that are set up or run. They end when this is dropped.
+pub struct Traffic {
+    stage: watch::Sender<Stage>,
+    groups: Vec<Running>,
+}
+
+/// A group that is set up or runs.
+struct Running {
+    records: Vec<Arc<Record>>,
+    sender: Worker,
+    receiver: Worker,
+    pacing: PacingErrors,
+}
+
+/// Sets up all flows: the receivers listen when this returns. With `record` the reports have the decisions of PCC.
+///
+/// # Errors
+///
+/// When a flow can't be had on its stack, or the operating system refuses a socket or a thread.
+pub fn start(left: &Namespace, right: &Namespace, groups: Vec<Group>, record: bool) -> Result<Traffic, EmulatorError> {
+    raise_open_files();
+    let stage = watch::Sender::new(Stage::Ready);
+    let groups = groups.into_iter().enumerate().map(|(index, group)| {
+        if group.flows.iter().any(|flow| matches!(flow.app, App::Video(_))) {
+            let reason = "a video runs on the simulator only".to_owned();
+            return Err(EmulatorError::Flow { flow: index, key: "app", reason });
+        }
+        let place = Place { left, right, index, stage: &stage };
+        match group.stack {
+            Stack::Tcp { controller } => tcp::start(&place, &controller, group.flows),
+            Stack::Quic { control } => quic::start(&place, &control, group.flows, record),
+        }
+    });
+    let groups = groups.collect::<Result<_, _>>()?;
+    Ok(Traffic { stage, groups })
+}
+
+/// Where a group is set up.
+struct Place<'a> {
+    left: &'a Namespace,
+    right: &'a Namespace,
+    /// Which `[[flow]]` it is.
+    index: usize,
+    stage: &'a watch::Sender<Stage>,
+}
+
+impl Place<'_> {
+    fn fault(&self, key: &'static str, reason: impl ToString) -> EmulatorError {
+        EmulatorError::Flow { flow: self.index, key, reason: reason.to_string() }
+    }
+}
+
+impl Traffic {
+    /// Lets the flows go: each begins at `origin` and what its start is after that.
+    pub fn go(&self, origin: Instant) {
+        self.stage.send_replace(Stage::Going(origin));
+    }
+
+    /// Ends all flows at once; what came of them.
+    pub fn finish(self) -> Vec<GroupReport> {
+        // First: that one end hangs up on the other is no error then.
+        let flows: Vec<Vec<FlowReport>> =
+            self.groups.iter().map(|group| group.records.iter().map(|record| record.take()).collect()).collect();
+        self.stage.send_replace(Stage::Over);
+        let report = |(group, flows): (Running, _)| GroupReport {
+            flows,
+            sender_cpu: group.sender.join(),
+            receiver_cpu: group.receiver.join(),
+            pacing_error: group.pacing.median(),
+        };
+        self.groups.into_iter().zip(flows).map(report).collect()
+    }
+}
+
+/// A flow takes several files, and the usual limit is 1024.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    // Where this fails, a run with many flows says so when it opens one too many.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
