@@ -4,6 +4,7 @@ mod figures;
 mod plots;
 mod progress;
 mod run;
+mod shell;
 
 use anyhow::Context;
 use pcc_lab::report::RunReport;
@@ -16,6 +17,7 @@ use std::process::ExitCode;
 pub enum Command {
     Run(run::Args),
     Figures(figures::Args),
+    Shell(shell::Args),
 }
 
 /// Runs a subcommand.
@@ -23,6 +25,7 @@ pub fn run(command: Command) -> ExitCode {
     match command {
         Command::Run(args) => run::run(&args),
         Command::Figures(args) => figures::run(&args),
+        Command::Shell(args) => shell::run(&args),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Real traffic through the path model: TUN devices in network namespaces, and a thread that moves packets between them.
 
 mod error;
+pub mod guard;
 mod namespace;
 pub mod traffic;
 mod tun;

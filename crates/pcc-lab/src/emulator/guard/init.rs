@@ -1,0 +1,125 @@
+//! Inside: the guard itself, the first process of the program's namespace of process identifiers.
+
+use super::forwarded_signals;
+use super::handover::sent_by_process;
+use super::user::Caller;
+use nix::errno::Errno;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+use rustix::process::set_parent_process_death_signal;
+use std::ffi::OsString;
+use std::io::{self, IsTerminal};
+use std::process::Command;
+
+/// Exit codes of shells, and of programs that run programs.
+const GUARD_FAILED: u8 = 125;
+const NOT_EXECUTABLE: u8 = 126;
+const NOT_FOUND: u8 = 127;
+
+/// Runs a program for the process `parent` as [`super::Guarded`] asks for it, and returns its exit code.
+pub fn guard(parent: u32, program: &[OsString]) -> u8 {
+    match prepare(parent).and_then(|signals| run(&signals, program)) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: can't guard a program: {error}");
+            GUARD_FAILED
+        }
+    }
+}
+
+/// Ties this process to its parent, and takes over the signals.
+fn prepare(parent: u32) -> io::Result<SignalFd> {
+    set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    // The parent may have ended before. In the /proc of its namespace, which is still mounted, this process can tell.
+    if std::process::id() != 1 || parent_in_proc()? != Some(parent) {
+        return Err(io::Error::other("`pcc guard` is a part of `pcc lab`"));
+    }
+    // Blocked, for the first process of a namespace ignores what it has no handler for.
+    let mut signals = forwarded_signals();
+    signals.add(Signal::SIGCHLD);
+    signals.add(Signal::SIGCONT);
+    signals.thread_block()?;
+    show_own_system()?;
+    Ok(SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC)?)
+}
+
+fn parent_in_proc() -> io::Result<Option<u32>> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    Ok(status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok()))
+}
+
+/// Mounts the /proc of this namespace of processes and the /sys of this network namespace, for this process and its children.
+fn show_own_system() -> io::Result<()> {
+    const NONE: Option<&str> = None;
+    unshare(CloneFlags::CLONE_NEWNS)?;
+    // Nothing of this gets out; what others mount still gets in.
+    mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_SLAVE, NONE)?;
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    // In a container it may be forbidden. Programs then see the processes and devices of the host, and no more than see.
+    let _ = mount(Some("proc"), "/proc", Some("proc"), flags, NONE);
+    let _ = umount2("/sys", MntFlags::MNT_DETACH);
+    let _ = mount(Some("sysfs"), "/sys", Some("sysfs"), flags, NONE);
+    Ok(())
+}
+
+/// Starts the program and does what the first process has to do until it ends.
+fn run(signals: &SignalFd, program: &[OsString]) -> io::Result<u8> {
+    let caller = Caller::of_sudo()?;
+    // On a thread of its own, which alone changes its user and signals.
+    let start = || std::thread::scope(|scope| scope.spawn(|| start(caller.as_ref(), program)).join());
+    let child = match start().unwrap_or_else(|_| Err(io::Error::other("panicked"))) {
+        Ok(child) => child,
+        Err(error) => {
+            let name = program.first().map_or_else(Default::default, |name| name.to_string_lossy());
+            eprintln!("error: can't run {name}: {error}");
+            return Ok(if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_EXECUTABLE });
+        }
+    };
+    loop {
+        let Some(arrived) = signals.read_signal()? else { continue };
+        match Signal::try_from(arrived.ssi_signo as i32)? {
+            Signal::SIGCHLD => {
+                if let Some(code) = reap(child)? {
+                    return Ok(code);
+                }
+            }
+            // It fails when the program has just ended.
+            signal if sent_by_process(arrived.ssi_code) => kill(child, signal).unwrap_or(()),
+            _ => {}
+        }
+    }
+}
+
+fn start(caller: Option<&Caller>, program: &[OsString]) -> io::Result<Pid> {
+    let (name, arguments) = program.split_first().ok_or(io::ErrorKind::NotFound)?;
+    let mut command = Command::new(name);
+    command.args(arguments);
+    if let Some(caller) = caller {
+        caller.set_environment(&mut command);
+        caller.take_over()?;
+    }
+    SigSet::empty().thread_set_mask()?;
+    let child = command.spawn()?;
+    i32::try_from(child.id()).map(Pid::from_raw).map_err(io::Error::other)
+}
+
+/// Waits for all that has ended, orphans among them; returns the exit code of `child` if it was that.
+fn reap(child: Pid) -> io::Result<Option<u8>> {
+    loop {
+        match waitpid(None, Some(WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED)) {
+            Ok(WaitStatus::Exited(pid, code)) if pid == child => return Ok(Some(code as u8)),
+            Ok(WaitStatus::Signaled(pid, signal, _)) if pid == child => return Ok(Some(128 + signal as u8)),
+            // At a terminal the shell outside has to learn of it, or nobody could continue it.
+            Ok(WaitStatus::Stopped(pid, _)) if pid == child && io::stdin().is_terminal() => {
+                kill(Pid::from_raw(0), Signal::SIGTSTP)?;
+            }
+            Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return Ok(None),
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

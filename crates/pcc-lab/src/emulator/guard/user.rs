@@ -1,0 +1,52 @@
+//! The user in whose name a program runs.
+
+use nix::unistd::getgrouplist;
+use rustix::process::{Gid, Uid};
+use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+use std::ffi::CString;
+use std::io;
+use std::process::Command;
+
+/// The user who called `sudo`.
+pub(super) struct Caller {
+    uid: u32,
+    gid: u32,
+    /// The entry in the database of users, which has none for a number that was made up.
+    entry: Option<nix::unistd::User>,
+}
+
+impl Caller {
+    /// `None` when nobody called `sudo`.
+    pub(super) fn of_sudo() -> io::Result<Option<Caller>> {
+        let number = |name: &str| std::env::var(name).ok()?.parse::<u32>().ok();
+        let (Some(uid), Some(gid)) = (number("SUDO_UID"), number("SUDO_GID")) else { return Ok(None) };
+        // Who made himself root, in a namespace of users of his own, has nobody else there.
+        let alone = std::fs::read_to_string("/proc/self/setgroups").is_ok_and(|allowed| allowed.trim() == "deny");
+        if alone {
+            return Ok(None);
+        }
+        let entry = nix::unistd::User::from_uid(uid.into())?;
+        Ok(Some(Caller { uid, gid, entry }))
+    }
+
+    /// Makes this thread, and the processes that it starts, run in the name of the user.
+    pub(super) fn take_over(&self) -> io::Result<()> {
+        let groups = match &self.entry {
+            Some(entry) => getgrouplist(&CString::new(entry.name.as_str())?, self.gid.into())?,
+            None => vec![self.gid.into()],
+        };
+        let groups: Vec<Gid> = groups.into_iter().map(|group| Gid::from_raw(group.as_raw())).collect();
+        let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
+        set_thread_groups(&groups)?;
+        set_thread_res_gid(gid, gid, gid)?;
+        Ok(set_thread_res_uid(uid, uid, uid)?)
+    }
+
+    /// Gives the program the variables that `sudo` changed.
+    pub(super) fn set_environment(&self, command: &mut Command) {
+        if let Some(entry) = &self.entry {
+            command.env("USER", &entry.name).env("LOGNAME", &entry.name);
+            command.env("HOME", &entry.dir).env("SHELL", &entry.shell);
+        }
+    }
+}
