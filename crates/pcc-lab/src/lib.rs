@@ -10,6 +10,7 @@ pub mod plot;
 mod pool;
 pub mod quantity;
 pub mod quic;
+pub mod realtime;
 pub mod relay;
 pub mod report;
 pub mod scenario;
