@@ -5,7 +5,7 @@ use nix::sched::{CloneFlags, unshare};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid};
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus};
 use std::sync::mpsc;
@@ -42,10 +42,7 @@ impl Guarded {
     /// # Errors
     ///
     /// When the guard can't be started. What is wrong with the program itself it says on its standard error.
-    pub fn spawn<S: AsRef<OsStr>>(
-        program: &[S],
-        prepare: impl FnOnce(&mut Command),
-    ) -> Result<Guarded, EmulatorError> {
+    pub fn spawn<S: AsRef<OsStr>>(program: &[S], prepare: impl FnOnce(&mut Command)) -> Result<Guarded, EmulatorError> {
         let mut command = Command::new("/proc/self/exe");
         command.arg0("pcc").arg("guard").arg(std::process::id().to_string()).arg("--").args(program);
         prepare(&mut command);
@@ -88,6 +85,13 @@ impl Guarded {
     fn join(&mut self) -> io::Result<Ended> {
         let thread = self.thread.take().ok_or(io::ErrorKind::NotFound)?;
         thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that waits for it panicked")))
+    }
+}
+
+impl AsFd for Guarded {
+    /// A pidfd: there is something to read when the program has ended.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.guard.as_fd()
     }
 }
 
