@@ -4,10 +4,9 @@ use super::path::{MTU, Path};
 use anyhow::Context;
 use noq::{Connection, Endpoint, PathId, TransportConfig, VarInt};
 use pcc_lab::quic::{self, BLOCK, BlockWriter, Identity, SERVER_NAME};
-use pcc_lab::relay::{Lateness, LatenessHistogram};
+use pcc_lab::realtime::{Lateness, LatenessHistogram, thread_cpu};
 use pcc_quic::precise::Timer;
 use pcc_quic::{Algorithm, Transport, windows};
-use rustix::time::{ClockId, clock_gettime};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -55,10 +54,6 @@ fn window_cap(path: &Path) -> u64 {
 
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
-}
-
-fn thread_cpu() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
 /// The receiving end; it ends when dropped.

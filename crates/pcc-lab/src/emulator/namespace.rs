@@ -62,6 +62,15 @@ impl Namespace {
         Ok(Namespace { fd: file.into() })
     }
 
+    /// Another handle of the same namespace.
+    ///
+    /// # Errors
+    ///
+    /// When the process is out of file descriptors.
+    pub fn try_clone(&self) -> Result<Namespace, EmulatorError> {
+        Ok(Namespace { fd: self.fd.try_clone().map_err(EmulatorError::Namespace)? })
+    }
+
     /// Moves this thread into the namespace, and with it the sockets, devices and processes that it makes from now on.
     ///
     /// # Errors

@@ -76,7 +76,7 @@ impl Stop {
 }
 
 /// Processor time that this thread has taken.
-pub(crate) fn thread_cpu() -> Duration {
+pub fn thread_cpu() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 

@@ -5,7 +5,7 @@ use nix::sched::{CloneFlags, unshare};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid};
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus};
 use std::sync::mpsc;
@@ -85,6 +85,13 @@ impl Guarded {
     fn join(&mut self) -> io::Result<Ended> {
         let thread = self.thread.take().ok_or(io::ErrorKind::NotFound)?;
         thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that waits for it panicked")))
+    }
+}
+
+impl AsFd for Guarded {
+    /// A pidfd: there is something to read when the program has ended.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.guard.as_fd()
     }
 }
 

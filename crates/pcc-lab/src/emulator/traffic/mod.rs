@@ -1,10 +1,11 @@
 //! What flows do on real stacks: senders in one network namespace, receivers in another.
 //!
 //! The flows of a [`Group`] share two threads, one for each side, so that the processor time of each side is known. It is that of
-//! the threads, in user space and in the kernel; what the kernel does in interrupts for them isn't in it.
+//! the threads or of the outside programs, in user space and in the kernel; what the kernel does in interrupts isn't in it.
 
 mod app;
 mod pacing;
+mod programs;
 mod quic;
 mod record;
 mod tcp;
@@ -47,6 +48,16 @@ pub enum Stack {
     Quic {
         /// The controller.
         control: QuicControl,
+    },
+    /// Outside programs; what they send is their own business, whatever [`Flow::app`] says.
+    ///
+    /// Each command line is split as a shell splits words and quotes, and no shell is run unless it is the program. In the words
+    /// `{server}` and `{client}` are the addresses of the two ends, and `{seconds}` is how long the flow lasts.
+    Programs {
+        /// Runs on the left from the start of a flow to its stop.
+        client: String,
+        /// Runs on the right before that, one for each flow. The last line `received N bytes` that it prints tells what it got.
+        server: Option<String>,
     },
 }
 
@@ -95,23 +106,30 @@ struct Running {
     pacing: PacingErrors,
 }
 
-/// Sets up all flows: the receivers listen when this returns. With `record` the reports have the decisions of PCC.
+/// Sets up all flows of a run that lasts for `duration`: the receivers listen when this returns, and outside servers had some time to
+/// begin. With `record` the reports have the decisions of PCC.
 ///
 /// # Errors
 ///
-/// When a flow can't be had on its stack, or the operating system refuses a socket or a thread.
-pub fn start(left: &Namespace, right: &Namespace, groups: Vec<Group>, record: bool) -> Result<Traffic, EmulatorError> {
+/// When a flow can't be had on its stack, or the operating system refuses a socket, a thread or a process.
+pub fn start(
+    left: &Namespace,
+    right: &Namespace,
+    groups: Vec<Group>,
+    duration: Duration,
+    record: bool,
+) -> Result<Traffic, EmulatorError> {
     raise_open_files();
     let stage = watch::Sender::new(Stage::Ready);
-    let groups = groups.into_iter().enumerate().map(|(index, group)| {
-        if group.flows.iter().any(|flow| matches!(flow.app, App::Video(_))) {
-            let reason = "a video runs on the simulator only".to_owned();
-            return Err(EmulatorError::Flow { flow: index, key: "app", reason });
-        }
+    let groups = groups.into_iter().enumerate().map(|(index, Group { stack, flows })| {
         let place = Place { left, right, index, stage: &stage };
-        match group.stack {
-            Stack::Tcp { controller } => tcp::start(&place, &controller, group.flows),
-            Stack::Quic { control } => quic::start(&place, &control, group.flows, record),
+        match stack {
+            Stack::Programs { client, server } => programs::start(&place, &client, server.as_deref(), flows, duration),
+            _ if flows.iter().any(|flow| matches!(flow.app, App::Video(_))) => {
+                Err(place.fault("app", "a video runs on the simulator only"))
+            }
+            Stack::Tcp { controller } => tcp::start(&place, &controller, flows),
+            Stack::Quic { control } => quic::start(&place, &control, flows, record),
         }
     });
     let groups = groups.collect::<Result<_, _>>()?;
@@ -139,19 +157,18 @@ impl Traffic {
         self.stage.send_replace(Stage::Going(origin));
     }
 
-    /// Ends all flows at once; what came of them.
+    /// Ends all flows, outside programs within a second; what came of them.
     pub fn finish(self) -> Vec<GroupReport> {
-        // First: that one end hangs up on the other is no error then.
-        let flows: Vec<Vec<FlowReport>> =
-            self.groups.iter().map(|group| group.records.iter().map(|record| record.take()).collect()).collect();
+        // That one end hangs up on the other is no error from now on.
+        self.groups.iter().flat_map(|group| &group.records).for_each(|record| record.close());
         self.stage.send_replace(Stage::Over);
-        let report = |(group, flows): (Running, _)| GroupReport {
-            flows,
+        let report = |group: Running| GroupReport {
             sender_cpu: group.sender.join(),
             receiver_cpu: group.receiver.join(),
+            flows: group.records.iter().map(|record| record.take()).collect(),
             pacing_error: group.pacing.median(),
         };
-        self.groups.into_iter().zip(flows).map(report).collect()
+        self.groups.into_iter().map(report).collect()
     }
 }
 

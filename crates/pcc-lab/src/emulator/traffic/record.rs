@@ -30,6 +30,8 @@ struct State {
     report: FlowReport,
     /// Logs of controllers, and when after the origin their time began.
     logs: Vec<(Duration, EventLog)>,
+    /// Whether the run is over.
+    closed: bool,
 }
 
 impl Record {
@@ -37,9 +39,22 @@ impl Record {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The flow has ended because of this; the first reason stays.
+    /// The flow has ended because of this. The first reason stays.
     pub fn fail(&self, reason: impl ToString) {
-        self.state().report.error.get_or_insert_with(|| reason.to_string());
+        let mut state = self.state();
+        if !state.closed {
+            state.report.error.get_or_insert_with(|| reason.to_string());
+        }
+    }
+
+    /// The run is over: what ends from now on hasn't failed.
+    pub fn close(&self) {
+        self.state().closed = true;
+    }
+
+    /// The receiver says that it got this many bytes.
+    pub fn set_payload(&self, bytes: u64) {
+        self.state().report.payload_bytes = Some(bytes);
     }
 
     /// A controller whose time began at `began` after the origin writes into this log.
@@ -47,7 +62,7 @@ impl Record {
         self.state().logs.push((began, log));
     }
 
-    /// The report. What happens later isn't in it.
+    /// The report.
     pub fn take(&self) -> FlowReport {
         let mut state = self.state();
         let logs = std::mem::take(&mut state.logs);

@@ -35,14 +35,14 @@ fn namespace() -> Option<Namespace> {
 
 /// What came of the groups after `seconds`.
 fn run(host: &Namespace, groups: Vec<Group>, seconds: f64) -> Vec<GroupReport> {
-    let traffic = start(host, host, groups, true).unwrap();
+    let traffic = start(host, host, groups, Duration::from_secs_f64(seconds), true).unwrap();
     traffic.go(Instant::now());
     std::thread::sleep(Duration::from_secs_f64(seconds));
     traffic.finish()
 }
 
 fn refusal(host: &Namespace, group: Group) -> String {
-    start(host, host, vec![tcp("cubic", vec![bulk()]), group], false).err().expect("refused").to_string()
+    start(host, host, vec![tcp("cubic", vec![bulk()]), group], SECOND, false).err().expect("refused").to_string()
 }
 
 #[test]

@@ -3,13 +3,12 @@
 use super::record::Record;
 use super::{Flow, Place};
 use crate::emulator::EmulatorError;
+use crate::realtime::thread_cpu;
 use pcc_quic::precise::Timer;
-use rustix::time::{ClockId, clock_gettime};
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -24,6 +23,17 @@ pub(super) enum Stage {
     Over,
 }
 
+/// Tells when a run is over.
+#[derive(Clone, Debug)]
+pub(super) struct Over(watch::Receiver<Stage>);
+
+impl Over {
+    /// Waits until then, or until nobody wants the run any more.
+    pub async fn wait(&mut self) {
+        let _ = self.0.wait_for(|stage| matches!(stage, Stage::Over)).await;
+    }
+}
+
 /// A thread that runs one side of a group.
 pub(super) struct Worker {
     thread: JoinHandle<Duration>,
@@ -36,12 +46,33 @@ impl Worker {
         side: &str,
         flows: impl FnOnce(Instant, &mut JoinSet<()>) + Send + 'static,
     ) -> Result<Worker, EmulatorError> {
+        Worker::spawn(place, side, async move |origin, mut over| {
+            let mut tasks = JoinSet::new();
+            flows(origin, &mut tasks);
+            tokio::select! {
+                () = async { while tasks.join_next().await.is_some() {} } => {}
+                () = over.wait() => {}
+            }
+            thread_cpu()
+        })
+    }
+
+    /// A thread that does `work` when the run's origin is known; `work` has to end soon after the run, and says how much processor
+    /// time it took.
+    pub fn spawn(
+        place: &Place<'_>,
+        side: &str,
+        work: impl AsyncFnOnce(Instant, Over) -> Duration + Send + 'static,
+    ) -> Result<Worker, EmulatorError> {
         let system = |error| EmulatorError::System { doing: "can't start a thread for flows", error };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(system)?;
-        let stage = place.stage.subscribe();
+        let mut stage = place.stage.subscribe();
+        let run = async move || match stage.wait_for(|stage| !matches!(stage, Stage::Ready)).await.map(|stage| *stage) {
+            Ok(Stage::Going(origin)) => work(origin, Over(stage)).await,
+            _ => Duration::ZERO,
+        };
         let thread = std::thread::Builder::new().name(format!("{side} {}", place.index));
-        let thread = thread.spawn(move || work(&runtime, stage, flows)).map_err(system)?;
-        Ok(Worker { thread })
+        Ok(Worker { thread: thread.spawn(move || runtime.block_on(run())).map_err(system)? })
     }
 
     /// Waits for its end; the processor time that it took.
@@ -50,33 +81,12 @@ impl Worker {
     }
 }
 
-fn work(
-    runtime: &Runtime,
-    mut stage: watch::Receiver<Stage>,
-    flows: impl FnOnce(Instant, &mut JoinSet<()>),
-) -> Duration {
-    runtime.block_on(async {
-        // The sender of stages is gone when nobody wants the run any more.
-        let Ok(Stage::Going(origin)) = stage.wait_for(|stage| !matches!(stage, Stage::Ready)).await.map(|stage| *stage)
-        else {
-            return;
-        };
-        let mut tasks = JoinSet::new();
-        flows(origin, &mut tasks);
-        tokio::select! {
-            () = async { while tasks.join_next().await.is_some() {} } => {}
-            _ = stage.wait_for(|stage| matches!(stage, Stage::Over)) => {}
-        }
-    });
-    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
-}
-
 /// Sends from the start of a flow to its stop.
-pub(super) async fn send<E: ToString + From<io::Error>>(
+pub(super) async fn send(
     flow: Flow,
     origin: Instant,
     record: Arc<Record>,
-    sending: impl Future<Output = Result<(), E>>,
+    sending: impl Future<Output = io::Result<()>>,
 ) {
     let during = async {
         let mut timer = Timer::new()?;
@@ -90,6 +100,6 @@ pub(super) async fn send<E: ToString + From<io::Error>>(
         }
     };
     if let Err(error) = during.await {
-        record.fail(error.to_string());
+        record.fail(error);
     }
 }
