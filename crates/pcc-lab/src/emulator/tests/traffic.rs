@@ -1,6 +1,6 @@
 //! Real packets. Where there is no TUN, or this isn't root, nothing can be tested.
 
-use super::*;
+use crate::emulator::*;
 use crate::link::{Loss, PathConfig};
 use pcc::Rate;
 use std::io::{Read, Write};
