@@ -9,6 +9,7 @@ pub mod link;
 pub mod plot;
 mod pool;
 pub mod quantity;
+pub mod realtime;
 pub mod relay;
 pub mod report;
 pub mod scenario;

@@ -26,6 +26,19 @@ pub enum EmulatorError {
         /// What failed.
         reason: String,
     },
+    /// A route names a link that isn't there.
+    #[error("flow {flow} passes link {link}, but there are {links} links, counted from 0")]
+    Route {
+        /// The flow.
+        flow: usize,
+        /// The link that it names.
+        link: usize,
+        /// How many there are.
+        links: usize,
+    },
+    /// Super-packets can't be handed to a device that doesn't know them.
+    #[error("one TUN device offloads segmentation and the other doesn't; both must, or neither")]
+    Offload,
     /// Something else that the operating system refused.
     #[error("{doing}: {error}")]
     System {

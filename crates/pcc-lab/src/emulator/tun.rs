@@ -1,6 +1,6 @@
 //! TUN devices: what the kernel of one side sends comes out here, and what goes in here it receives.
 
-use super::EmulatorError;
+use super::{EmulatorError, Namespace};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use tun_rs::{DeviceBuilder, SyncDevice};
@@ -17,6 +17,9 @@ const QUEUE_PACKETS: u32 = 10_000;
 /// 64 KB where the device offloads segmentation.
 pub struct Tun {
     device: SyncDevice,
+    name: String,
+    /// Where it was made.
+    namespace: Namespace,
 }
 
 impl Tun {
@@ -35,7 +38,7 @@ impl Tun {
             .build_sync()
             .map_err(|error| EmulatorError::Tun { name: name.to_owned(), error })?;
         device.set_nonblocking(true).map_err(|error| EmulatorError::Tun { name: name.to_owned(), error })?;
-        Ok(Tun { device })
+        Ok(Tun { device, name: name.to_owned(), namespace: Namespace::current()? })
     }
 
     /// Reads a frame.
@@ -60,10 +63,45 @@ impl Tun {
     pub fn offloads(&self) -> bool {
         self.device.tcp_gso()
     }
+
+    /// How many packets the device has dropped, both ways.
+    ///
+    /// # Errors
+    ///
+    /// When its namespace can't be entered.
+    pub fn drops(&self) -> Result<u64, EmulatorError> {
+        self.namespace.run(|| {
+            let table = std::fs::read_to_string("/proc/thread-self/net/dev")
+                .map_err(|error| EmulatorError::System { doing: "reading /proc/thread-self/net/dev", error })?;
+            Ok(drops_of(&table, &self.name))
+        })
+    }
+}
+
+/// Finds the dropped packets of a device in the format of Linux' `/proc/net/dev`: after its name, 8 numbers on what it received
+/// and 8 on what it sent, of which each time the fourth counts drops.
+fn drops_of(table: &str, device: &str) -> u64 {
+    let numbers = table.lines().find_map(|line| line.trim_start().strip_prefix(device)?.strip_prefix(':'));
+    let numbers: Vec<u64> = numbers.into_iter().flat_map(str::split_whitespace).flat_map(str::parse).collect();
+    [3, 11].iter().filter_map(|column| numbers.get(*column)).sum()
 }
 
 impl AsFd for Tun {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.device.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drops_are_those_of_the_device() {
+        let table = "Inter-|   Receive                                                |  Transmit\n \
+            face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n    \
+              lo: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n \
+            tun1: 10 20 0 3 0 0 0 0 30 40 0 5 0 0 0 0\n";
+        assert_eq!((drops_of(table, "tun1"), drops_of(table, "tun"), drops_of(table, "tun12")), (8, 0, 0));
     }
 }

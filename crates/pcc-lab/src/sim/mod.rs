@@ -19,6 +19,7 @@ mod source;
 mod tests;
 mod world;
 
+pub(crate) use agenda::Agenda;
 pub use outcome::{Distribution, FlowOutcome, LinkOutcome, Outcome, Sample};
 pub use source::{App, Video};
 

@@ -42,10 +42,7 @@ impl Guarded {
     /// # Errors
     ///
     /// When the guard can't be started. What is wrong with the program itself it says on its standard error.
-    pub fn spawn<S: AsRef<OsStr>>(
-        program: &[S],
-        prepare: impl FnOnce(&mut Command),
-    ) -> Result<Guarded, EmulatorError> {
+    pub fn spawn<S: AsRef<OsStr>>(program: &[S], prepare: impl FnOnce(&mut Command)) -> Result<Guarded, EmulatorError> {
         let mut command = Command::new("/proc/self/exe");
         command.arg0("pcc").arg("guard").arg(std::process::id().to_string()).arg("--").args(program);
         prepare(&mut command);
