@@ -2,6 +2,7 @@
 
 pub mod baselines;
 pub mod controller;
+pub mod emulator;
 pub mod expression;
 pub mod figure;
 pub mod link;

@@ -6,8 +6,9 @@ use super::RunReport;
 type Column = (&'static str, &'static str, f64, usize);
 
 /// What the table shows of flows; a column in which no flow has a value is left out.
-const COLUMNS: [Column; 13] = [
+const COLUMNS: [Column; 19] = [
     ("goodput Mbit/s", "goodput", 1.0, 2),
+    ("2nd half", "second-half", 1.0, 2),
     ("of link %", "share", 100.0, 1),
     ("lost %", "loss", 100.0, 2),
     ("RTT mean ms", "rtt-mean", 1.0, 1),
@@ -20,9 +21,16 @@ const COLUMNS: [Column; 13] = [
     ("p95", "fct-p95", 1.0, 0),
     ("stalled %", "stalled", 100.0, 1),
     ("converged s", "convergence", 1.0, 0),
+    ("payload Mbit/s", "payload", 1.0, 2),
+    ("sender CPU s/GB", "sender-cpu", 1.0, 2),
+    ("receiver", "receiver-cpu", 1.0, 2),
+    ("pacing error %", "pacing-error", 100.0, 2),
+    ("burst p99", "burst", 1.0, 0),
 ];
 
 /// The table of many runs: a line for each case and flow, with medians over the seeds. `runs` has the seeds of a case one after the other.
+///
+/// A run on real traffic that doesn't count is left out of a median if there are others, and named below the table.
 pub fn table(runs: &[RunReport]) -> String {
     let cases: Vec<&[RunReport]> = runs.chunk_by(|a, b| a.case == b.case).collect();
     let Some(first) = runs.first() else { return String::new() };
@@ -33,8 +41,7 @@ pub fn table(runs: &[RunReport]) -> String {
         let labels = case[0].case.iter().map(|(_, label)| label.clone());
         for (index, flow) in case[0].flows.iter().enumerate() {
             let name = if flow.count > 1 { format!("{} x{}", flow.name, flow.count) } else { flow.name.clone() };
-            let of_seeds = |metric| over_seeds(case.iter().map(|run| run.flows[index].metric(metric)));
-            let value = |(_, metric, scale, digits): Column| match of_seeds(metric) {
+            let value = |(_, metric, scale, digits): Column| match of_case(case, index, metric) {
                 Some(value) if value.is_infinite() => "never".to_owned(),
                 Some(value) => format!("{:.digits$}", value * scale),
                 None => String::new(),
@@ -55,7 +62,30 @@ pub fn table(runs: &[RunReport]) -> String {
             text += &format!("{labels}Jain's index of all flows: {jain:.3}\n");
         }
     }
+    for run in runs {
+        let case: String = run.case.iter().map(|(name, label)| format!("{name} = {label}, ")).collect();
+        if let Some(doubt) = run.emulator.as_ref().and_then(|emulator| emulator.doubt.as_ref()) {
+            text += &format!("{case}seed {} doesn't count: {doubt}\n", run.seed);
+        }
+        for (flow, real) in run.flows.iter().filter_map(|flow| Some((flow, flow.real.as_ref()?))) {
+            for error in &real.errors {
+                text += &format!("{case}seed {}, {}: {error}\n", run.seed, flow.name);
+            }
+        }
+    }
     text
+}
+
+/// The median of a flow's metric over the runs of a case that count.
+pub(super) fn of_case(case: &[RunReport], flow: usize, metric: &str) -> Option<f64> {
+    over_seeds(counting(case).map(|run| run.flows.get(flow)?.metric(metric)))
+}
+
+/// The runs of a case that count, or all of them if none does.
+fn counting(case: &[RunReport]) -> impl Iterator<Item = &RunReport> {
+    let counts = |run: &RunReport| run.emulator.as_ref().is_none_or(|emulator| emulator.doubt.is_none());
+    let any = case.iter().any(counts);
+    case.iter().filter(move |run| !any || counts(run))
 }
 
 /// The median of a metric over seeds. Where it has a value with one seed, having none with another means that it never happened: infinity.

@@ -2,19 +2,14 @@
 
 use super::flow::MOST_FLOWS;
 use super::{Case, Flow, Scenario, ScenarioError};
-use crate::controller::{ControllerConfig, ControllerError, EventLog};
+use crate::controller::{ControllerError, EventLog};
+use crate::link::PathConfig;
 use crate::sim::{self, AckPolicy, Simulation};
 use pcc::Time;
 use std::time::Duration;
 
 /// A reason, and the key it belongs to.
 pub(crate) type Fault = (&'static str, String);
-
-impl Flow {
-    pub(super) fn controller_config(&self) -> ControllerConfig {
-        ControllerConfig { name: self.controller.clone(), set: self.set.clone(), utility: self.utility.clone() }
-    }
-}
 
 impl Scenario {
     /// The links that a flow passes.
@@ -79,22 +74,33 @@ pub(super) fn fault_of(error: &ControllerError) -> Fault {
     (key, error.to_string())
 }
 
-/// A simulation, and which of its flows belong to which `[[flow]]`.
-pub(crate) struct Built {
-    pub simulation: Simulation,
+/// Where the flows of a case run, and when.
+pub(crate) struct Layout {
+    pub links: Vec<PathConfig>,
+    pub flows: Vec<Placed>,
     /// Per `[[flow]]`, the range of its flows.
     pub groups: Vec<std::ops::Range<usize>>,
-    /// Per flow, the events of its controller, where the run is recorded.
-    pub logs: Vec<EventLog>,
+    /// The seed of the links' random choices.
+    pub seed: u64,
+}
+
+/// One of the flows of a `[[flow]]`.
+pub(crate) struct Placed {
+    pub start: Duration,
+    pub route: Vec<usize>,
+    pub reverse: Option<usize>,
+    pub reverse_delay: Duration,
+    /// The seed of its controller.
+    pub seed: u64,
 }
 
 impl Case {
-    /// The simulation of this case with a seed.
+    /// Links and flows, with what is drawn from a seed.
     ///
     /// # Errors
     ///
-    /// When a trace can't be read.
-    pub(crate) fn build(&self, seed: u64, record: bool) -> Result<Built, ScenarioError> {
+    /// When a trace can't be read, or a load means too many transfers.
+    pub(crate) fn lay_out(&self, seed: u64) -> Result<Layout, ScenarioError> {
         let scenario = &self.scenario;
         let mut seeds = fastrand::Rng::with_seed(seed);
         let [mut of_links, mut of_flows] = [seeds.fork(), seeds.fork()];
@@ -103,47 +109,77 @@ impl Case {
             let at = |(key, reason): Fault| ScenarioError::at(format!("link.{index}.{key}"), reason);
             links.push(link.build(&self.folder, scenario.duration.0, &mut of_links).map_err(at)?);
         }
-        let (mut flows, mut groups, mut logs) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut flows, mut groups) = (Vec::new(), Vec::new());
         for (index, flow) in scenario.flow.iter().enumerate() {
-            let at = |(key, reason): Fault| ScenarioError::at(format!("flow.{index}.{key}"), reason);
+            let at = |fault| of_flow(index, fault);
             let first = flows.len();
             let route = scenario.route(flow).map_err(at)?;
             let end = flow.stop.map_or(scenario.duration.0, |stop| stop.0.min(scenario.duration.0));
             let capacity = route.iter().filter_map(|link| links[*link].capacity(Time::ZERO, Time::ZERO + end)).min();
             for start in flow.starts(end, capacity, &mut of_flows).map_err(at)? {
-                let (config, seed) = (flow.controller_config(), of_flows.u64(..));
-                let control = if record {
-                    config.build_logged(seed).map(|(control, log)| {
-                        logs.push(log);
-                        control
-                    })
-                } else {
-                    config.build(seed)
-                };
-                flows.push(sim::Flow {
-                    control: control.map_err(|error| at(fault_of(&error)))?,
-                    app: flow.app(),
-                    start: Time::ZERO + start,
-                    stop: flow.stop.map(|stop| Time::ZERO + stop.0),
+                flows.push(Placed {
+                    start,
                     route: route.clone(),
                     reverse: scenario.reverse(flow).map_err(at)?,
                     reverse_delay: scenario.reverse_delay(flow).map_err(at)?,
-                    acks: AckPolicy { every: flow.ack_every.into(), max_delay: flow.ack_delay.0 },
+                    seed: of_flows.u64(..),
                 });
             }
             groups.push(first..flows.len());
         }
+        Ok(Layout { links, flows, groups, seed: seeds.u64(..) })
+    }
+
+    /// The simulation of a layout and, per flow, the events of its controller if the run is recorded.
+    ///
+    /// # Errors
+    ///
+    /// When the simulator hasn't got a controller.
+    pub(crate) fn simulation(
+        &self,
+        layout: &Layout,
+        record: bool,
+    ) -> Result<(Simulation, Vec<EventLog>), ScenarioError> {
+        let scenario = &self.scenario;
+        let (mut flows, mut logs) = (Vec::new(), Vec::new());
+        for (index, (flow, range)) in scenario.flow.iter().zip(&layout.groups).enumerate() {
+            let config = flow.controller_config().map_err(|fault| of_flow(index, fault))?;
+            for placed in &layout.flows[range.clone()] {
+                let control = if record {
+                    config.build_logged(placed.seed).map(|(control, log)| {
+                        logs.push(log);
+                        control
+                    })
+                } else {
+                    config.build(placed.seed)
+                };
+                flows.push(sim::Flow {
+                    control: control.map_err(|error| of_flow(index, fault_of(&error)))?,
+                    app: flow.app(),
+                    start: Time::ZERO + placed.start,
+                    stop: flow.stop.map(|stop| Time::ZERO + stop.0),
+                    route: placed.route.clone(),
+                    reverse: placed.reverse,
+                    reverse_delay: placed.reverse_delay,
+                    acks: AckPolicy { every: flow.ack_every.into(), max_delay: flow.ack_delay.0 },
+                });
+            }
+        }
         let simulation = Simulation {
-            links,
+            links: layout.links.clone(),
             flows,
             duration: scenario.duration.0,
             measure_from: scenario.measure_from.0,
             packet_bytes: scenario.packet_size,
-            seed: seeds.u64(..),
+            seed: layout.seed,
             record,
         };
-        Ok(Built { simulation, groups, logs })
+        Ok((simulation, logs))
     }
+}
+
+fn of_flow(index: usize, (key, reason): Fault) -> ScenarioError {
+    ScenarioError::at(format!("flow.{index}.{key}"), reason)
 }
 
 impl Flow {

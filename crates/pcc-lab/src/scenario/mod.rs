@@ -23,16 +23,19 @@ mod error;
 mod flow;
 mod link;
 mod plan;
+mod stack;
 mod sweep;
 #[cfg(test)]
 mod tests;
 mod text;
 
+pub(crate) use build::{Layout, Placed};
 pub use error::ScenarioError;
 pub use flow::{Flow, OnOff, VideoTable};
 pub use link::{Change, Link, Loss, PolicerTable, Queue, QueueLimit, ReorderingTable, Vary};
 pub(crate) use plan::shown;
 pub use plan::{Case, Plan};
+pub use stack::Stack;
 pub(crate) use sweep::label_of;
 pub use sweep::{Draw, Point, Sweep};
 pub use text::{Share, Short, Size, Span, Speed};
@@ -135,8 +138,6 @@ impl Scenario {
             }
             self.reverse(flow).map_err(at)?;
             self.reverse_delay(flow).map_err(at)?;
-            let controller = flow.controller_config();
-            controller.check().map_err(|error| at(build::fault_of(&error)))?;
         }
         Ok(())
     }
