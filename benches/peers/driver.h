@@ -7,7 +7,7 @@
 //   Transport connect(server, client)      as a client that is bound to `client`
 //   static Transport listen(address)
 //   Transport accept()
-//   void send(bytes, length)               waits for room, at most 100 ms
+//   void send(bytes, length)               waits for room, at most WAIT
 //   int receive(bytes, length)             0 when the connection is over
 //   void close()                           at once, without what isn't sent yet
 
@@ -22,7 +22,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -30,7 +29,13 @@
 
 namespace driver {
 
-constexpr size_t CHUNK = 64 * 1024;
+constexpr size_t CHUNK = 64 * 1024; // what a program hands over or takes at once
+
+// Several times what the longest path holds: 42 Mbit/s x 800 ms are 4.2 MB.
+constexpr int BUFFER = 32 << 20;
+constexpr int WINDOW = 32768;          // packets
+constexpr int SOCKET_BUFFER = 4 << 20; // the kernel's, which clips it to its own limit
+constexpr int WAIT = 100;              // ms; the longest that a send waits for room
 
 inline sockaddr_in address(const char *host, uint16_t port) {
     sockaddr_in result{};

@@ -9,12 +9,6 @@
 
 namespace {
 
-// Several times what the longest path holds: 42 Mbit/s x 800 ms are 4.2 MB.
-constexpr int BUFFER = 32 << 20;
-constexpr int WINDOW = 32768;          // packets
-constexpr int SOCKET_BUFFER = 4 << 20; // the kernel's, which clips it to its own limit
-constexpr int WAIT = 100;              // ms
-
 [[noreturn]] void fail(const std::string &what) {
     throw std::runtime_error(what + ": " + srt_getlasterror_str());
 }
@@ -64,12 +58,12 @@ class Srt {
         srt_startup();
         Srt peer(srt_create_socket());
         peer.set(SRTO_TRANSTYPE, SRTT_FILE); // first: it sets others
-        peer.set(SRTO_FC, WINDOW);           // then: it limits the receive buffer
-        peer.set(SRTO_SNDBUF, BUFFER);
-        peer.set(SRTO_RCVBUF, BUFFER);
-        peer.set(SRTO_UDP_SNDBUF, SOCKET_BUFFER);
-        peer.set(SRTO_UDP_RCVBUF, SOCKET_BUFFER);
-        peer.set(SRTO_SNDTIMEO, WAIT);
+        peer.set(SRTO_FC, driver::WINDOW);           // then: it limits the receive buffer
+        peer.set(SRTO_SNDBUF, driver::BUFFER);
+        peer.set(SRTO_RCVBUF, driver::BUFFER);
+        peer.set(SRTO_UDP_SNDBUF, driver::SOCKET_BUFFER);
+        peer.set(SRTO_UDP_RCVBUF, driver::SOCKET_BUFFER);
+        peer.set(SRTO_SNDTIMEO, driver::WAIT);
         peer.set(SRTO_LINGER, linger{0, 0});
         if (srt_bind(peer.socket, (sockaddr *)&local, sizeof local) == SRT_ERROR)
             fail("can't bind to " + std::string(inet_ntoa(local.sin_addr)));

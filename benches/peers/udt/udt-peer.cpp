@@ -9,12 +9,6 @@
 
 namespace {
 
-// Several times what the longest path holds: 42 Mbit/s x 800 ms are 4.2 MB.
-constexpr int BUFFER = 32 << 20;
-constexpr int WINDOW = 32768;          // packets
-constexpr int SOCKET_BUFFER = 4 << 20; // the kernel's, which clips it to its own limit
-constexpr int WAIT = 100;              // ms
-
 [[noreturn]] void fail(const std::string &what) {
     throw std::runtime_error(what + ": " + UDT::getlasterror().getErrorMessage());
 }
@@ -62,12 +56,12 @@ class Udt {
 
     static Udt bound(sockaddr_in local) {
         Udt peer(UDT::socket(AF_INET, SOCK_STREAM, 0));
-        peer.set(UDT_FC, WINDOW); // first: it limits the receive buffer
-        peer.set(UDT_SNDBUF, BUFFER);
-        peer.set(UDT_RCVBUF, BUFFER);
-        peer.set(UDP_SNDBUF, SOCKET_BUFFER);
-        peer.set(UDP_RCVBUF, SOCKET_BUFFER);
-        peer.set(UDT_SNDTIMEO, WAIT);
+        peer.set(UDT_FC, driver::WINDOW); // first: it limits the receive buffer
+        peer.set(UDT_SNDBUF, driver::BUFFER);
+        peer.set(UDT_RCVBUF, driver::BUFFER);
+        peer.set(UDP_SNDBUF, driver::SOCKET_BUFFER);
+        peer.set(UDP_RCVBUF, driver::SOCKET_BUFFER);
+        peer.set(UDT_SNDTIMEO, driver::WAIT);
         peer.set(UDT_LINGER, linger{0, 0});
         if (UDT::bind(peer.socket, (sockaddr *)&local, sizeof local) == UDT::ERROR)
             fail("can't bind to " + std::string(inet_ntoa(local.sin_addr)));

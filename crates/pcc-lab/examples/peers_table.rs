@@ -20,10 +20,11 @@ struct Run {
     emulator: Emulator,
 }
 
-/// Rates in Mbit/s, times in ms, shares as fractions; a null is a number that nobody could measure.
+/// Rates in Mbit/s, times in ms, shares as fractions. A flow that got nothing through has no loss and no round-trip time.
 #[derive(Deserialize)]
 struct Flow {
-    goodput: Option<f64>,
+    goodput: f64,
+    second_half: f64,
     loss: Option<f64>,
     rtt_p95: Option<f64>,
     real: Real,
@@ -31,9 +32,8 @@ struct Flow {
 
 #[derive(Deserialize)]
 struct Real {
-    second_half: Option<f64>,
     payload: Option<f64>,
-    /// In s per GB of payload.
+    /// In s for 10^9 bytes of delivered packets.
     sender_cpu_per_gb: Option<f64>,
 }
 
@@ -94,8 +94,8 @@ fn cells(case: &Case, runs: &[Run]) -> [String; COLUMNS.len()] {
         median.map_or(String::new(), |value| format!("{value:.*}", if value < 10.0 { 2 } else { 1 }))
     };
     [
-        cell(&|flow| flow.goodput, 1.0),
-        cell(&|flow| flow.real.second_half, 1.0),
+        cell(&|flow| Some(flow.goodput), 1.0),
+        cell(&|flow| Some(flow.second_half), 1.0),
         cell(&|flow| flow.real.payload, 1.0),
         cell(&|flow| flow.loss, 100.0),
         cell(&|flow| flow.rtt_p95, 1e-3 / empty_rtt(&case.scenario).as_secs_f64()),
@@ -133,8 +133,8 @@ mod tests {
     fn line(path: &str, goodput: f64, payload: &str, doubt: &str) -> String {
         format!(
             r#"{{"case": [["path", "{path}"], ["sender", "cubic"]], "seed": 1, "jain": null,
-                "flows": [{{"name": "cubic", "goodput": {goodput}, "loss": 0.0125, "rtt_p95": 45.0,
-                    "real": {{"second_half": 97.5, "payload": {payload}, "sender_cpu_per_gb": 0.5}}}}],
+                "flows": [{{"name": "cubic", "goodput": {goodput}, "second_half": 97.5, "loss": 0.0125, "rtt_p95": 45.0,
+                    "real": {{"payload": {payload}, "sender_cpu_per_gb": 0.5}}}}],
                 "emulator": {{"lateness_p99": 46, "doubt": {doubt}}}}}"#
         )
         .replace('\n', " ")
@@ -160,6 +160,14 @@ mod tests {
                 "| 400ms | bbr1 |  |  |  |  |  |  | 0 of 0 |",
             ]
         );
+    }
+
+    #[test]
+    fn the_grid_is_a_scenario() {
+        let grid = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/peers/grid.toml");
+        let plan = Plan::read(Path::new(grid), &[]).unwrap();
+        let rtts: Vec<u128> = plan.cases.iter().map(|case| empty_rtt(&case.scenario).as_millis()).collect();
+        assert_eq!(rtts.iter().step_by(11).collect::<Vec<_>>(), [&30, &30, &30, &30, &60, &800, &10, &40]);
     }
 
     #[test]
