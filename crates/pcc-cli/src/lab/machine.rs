@@ -2,7 +2,7 @@
 
 use super::jobs;
 use super::progress::Progress;
-use pcc_lab::emulator::privileges;
+use pcc_lab::emulator::{EmulatorError, privileges};
 use pcc_lab::report::RunReport;
 use pcc_lab::scenario::Plan;
 
@@ -40,7 +40,7 @@ impl Machine {
     }
 
     /// Runs every case with every seed, and gives what `finish` makes of the reports, the seeds of a case one after the other. Runs that `record`
-    /// picks by their seed keep what plots over time need.
+    /// picks by their seed keep what plots over time need. Cases whose programs aren't there are skipped, with a line about it, unless all are.
     pub fn run(
         &self,
         plan: &Plan,

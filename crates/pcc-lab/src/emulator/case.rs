@@ -38,7 +38,7 @@ impl Case {
         };
         let devices = [device(0)?, device(1)?];
         let [left, right] = &sides;
-        let traffic = traffic::start(left, right, self.traffic(&layout), record)?;
+        let traffic = traffic::start(left, right, self.traffic(&layout), scenario.duration.0, record)?;
         let busy = system_cpu();
         let [left, right] = devices;
         let emulator = Emulator::start(left, right, self.emulation(&layout, record))?;

@@ -49,6 +49,16 @@ pub enum EmulatorError {
         /// What is wrong.
         reason: String,
     },
+    /// A flow's program isn't there.
+    #[error("flow.{flow}.{key}: there is no program \"{program}\"; it must be in the PATH, or its path be given")]
+    NoProgram {
+        /// Which `[[flow]]`, from 0 on.
+        flow: usize,
+        /// Which key of it.
+        key: &'static str,
+        /// The program.
+        program: String,
+    },
     /// The scenario can't be had on real traffic.
     #[error(transparent)]
     Scenario(#[from] crate::scenario::ScenarioError),

@@ -1,4 +1,6 @@
 //! stub
 use super::EmulatorError;
 /// stub
-pub fn acquire() -> Result<(), EmulatorError> { Ok(()) }
+pub fn acquire() -> Result<(), EmulatorError> {
+    Ok(())
+}

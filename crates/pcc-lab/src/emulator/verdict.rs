@@ -21,7 +21,8 @@ pub(super) fn report(
     groups: Vec<GroupReport>,
     busy: Duration,
 ) -> RunReport {
-    let Report { outcome: Outcome { mut flows, links }, lateness, cpu, interface_drops, undelivered, bursts, .. } = emulated;
+    let Report { outcome: Outcome { mut flows, links }, lateness, cpu, interface_drops, undelivered, bursts, .. } =
+        emulated;
     for ((group, range), flow) in groups.iter().zip(&layout.groups).zip(&case.scenario.flow) {
         for (index, ends) in range.clone().zip(&group.flows) {
             let start = Time::ZERO + layout.flows[index].start;
@@ -86,7 +87,10 @@ fn shortest_rtt(case: &Case, layout: &Layout) -> Duration {
 /// Why a run says more about this machine than about what ran, if it does.
 fn doubt(emulator: &EmulatorReport, lateness: &Lateness, rtt: Duration) -> Option<String> {
     if lateness.p99 > Lateness::tolerable(rtt) {
-        return Some(format!("1 % of the packets left the emulator more than {:.1} ms late", emulator.lateness_p99 / 1e3));
+        return Some(format!(
+            "1 % of the packets left the emulator more than {:.1} ms late",
+            emulator.lateness_p99 / 1e3
+        ));
     }
     if emulator.interface_drops > 0 {
         return Some(format!("this machine lost {} packets that no link was to lose", emulator.interface_drops));

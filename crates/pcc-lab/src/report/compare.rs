@@ -24,11 +24,12 @@ pub struct Comparison {
     pub difference: Option<f64>,
 }
 
-/// Compares runs of the same cases and flows, each with the seeds of a case one after the other.
+/// Compares runs of the same cases and flows, each with the seeds of a case one after the other; a case that only one has is left out.
 pub fn compare(simulated: &[RunReport], emulated: &[RunReport]) -> Vec<Comparison> {
     let cases = |runs| <[RunReport]>::chunk_by(runs, |a: &RunReport, b: &RunReport| a.case == b.case);
     let mut comparisons = Vec::new();
-    for (simulated, emulated) in cases(simulated).zip(cases(emulated)) {
+    for emulated in cases(emulated) {
+        let Some(simulated) = cases(simulated).find(|runs| runs[0].case == emulated[0].case) else { continue };
         for (index, flow) in simulated[0].flows.iter().enumerate() {
             for (metric, unit) in METRICS {
                 let [ours, real] = [simulated, emulated].map(|runs| of_case(runs, index, metric));

@@ -27,8 +27,8 @@ pub(super) fn start(
     flows: Vec<Flow>,
     duration: Duration,
 ) -> Result<Running, EmulatorError> {
-    let client = CommandLine::parse(client).map_err(|reason| place.fault("command", reason))?;
-    let server = server.map(CommandLine::parse).transpose().map_err(|reason| place.fault("server", reason))?;
+    let client = command(place, "command", client)?;
+    let server = server.map(|server| command(place, "server", server)).transpose()?;
     let records: Vec<Arc<Record>> = flows.iter().map(|_| Arc::default()).collect();
     let start = |server: &CommandLine, flow| Program::start(place.right, &server.words(flow, duration));
     let servers = server.iter().flat_map(|server| flows.iter().map(move |flow| start(server, flow)));
@@ -56,6 +56,14 @@ pub(super) fn start(
         tasks.join_all().await.iter().sum()
     })?;
     Ok(Running { records, sender, receiver, pacing: PacingErrors::default() })
+}
+
+fn command(place: &Place<'_>, key: &'static str, text: &str) -> Result<CommandLine, EmulatorError> {
+    let command = CommandLine::parse(text).map_err(|reason| place.fault(key, reason))?;
+    match command.missing() {
+        Some(program) => Err(EmulatorError::NoProgram { flow: place.index, key, program: program.to_owned() }),
+        None => Ok(command),
+    }
 }
 
 /// Lets a server run to the end; the processor time that it took.
