@@ -63,6 +63,7 @@ pub(super) struct Network {
     paths: Vec<Path<InTransit>>,
     agenda: Agenda,
     arrivals: VecDeque<Arrival>,
+    delivered_bytes: u64,
     record: bool,
     measure_from: Time,
     end: Time,
@@ -89,6 +90,7 @@ impl Network {
             paths,
             agenda,
             arrivals: VecDeque::new(),
+            delivered_bytes: 0,
             record: config.record,
             measure_from: Time::ZERO + config.measure_from,
             end: Time::ZERO + config.duration,
@@ -142,7 +144,7 @@ impl Network {
 
     /// Bytes of new data delivered so far, from the beginning on.
     pub fn delivered_bytes(&self) -> u64 {
-        self.flows.iter().map(Flow::delivered_bytes).sum()
+        self.delivered_bytes
     }
 
     fn on_path(&mut self, at: Time, index: usize) {
@@ -166,7 +168,8 @@ impl Network {
         match fate {
             Some(fate) => {
                 fate.arrived();
-                flow.on_data(now, now.since(entered), queued, frame.wire_bytes(segment), frame.tcp_data(segment));
+                let (bytes, data) = (frame.wire_bytes(segment), frame.tcp_data(segment));
+                self.delivered_bytes += flow.on_data(now, now.since(entered), queued, bytes, data);
             }
             None => flow.on_way_back(now.since(entered)),
         }
