@@ -125,7 +125,7 @@ fn data_of_tcp_counts_once_and_only_while_it_is_measured() {
         network.enter(at(ms), Side::Left, segment(sequence));
     }
     let flow = outcome(network, 500).flows.remove(0);
-    // 2000 bytes from 500 to 2500 of which the first 1000 were known, once with each packet's 40 bytes of headers.
+    // 1000 new bytes, then 500, each time with 40 bytes of headers.
     assert_eq!((flow.sent, flow.delivered_bytes), (4, 1040 + 540));
     assert_eq!(flow.bins, [1040, 1580, 0]);
     assert_eq!(flow.end, at(300));
