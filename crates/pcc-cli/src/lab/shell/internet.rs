@@ -1,6 +1,6 @@
 //! The way from the command to the Internet: address translation, for as long as this process lives.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, PipeReader, Write};
 use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -8,6 +8,8 @@ use std::process::{Child, Command, Stdio};
 /// A table of rules that the kernel removes with the process `nft` that owns it, which ends when its input does: with this process.
 pub struct Internet {
     nft: Child,
+    /// What it says; it would end if nobody could hear it.
+    answers: BufReader<PipeReader>,
 }
 
 impl Internet {
@@ -28,7 +30,7 @@ impl Internet {
         let mut nft = Command::new("nft");
         nft.arg("-i").stdin(Stdio::piped()).stdout(writer.try_clone()?).stderr(writer);
         // In a group of its own, for Ctrl-C is not meant for it.
-        let mut internet = Internet { nft: nft.process_group(0).spawn()? };
+        let mut internet = Internet { nft: nft.process_group(0).spawn()?, answers: BufReader::new(reader) };
         // The write end of the pipe is in there.
         drop(nft);
         let table = format!("table ip {device}");
@@ -39,7 +41,7 @@ impl Internet {
         internet.nft.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.write_all(rules.as_bytes())?;
         // Either the table or what is wrong.
         let mut answer = String::new();
-        BufReader::new(reader).read_line(&mut answer)?;
+        internet.answers.read_line(&mut answer)?;
         if answer.starts_with(&table) { Ok(internet) } else { Err(io::Error::other(answer.trim().to_owned())) }
     }
 }
