@@ -115,7 +115,7 @@ impl Case {
     ///
     /// # Errors
     ///
-    /// When a trace can't be read.
+    /// When a trace can't be read, or a load of a link that changes at random comes to more transfers than can be simulated.
     pub fn run(&self, seed: u64, record: bool) -> Result<RunReport, ScenarioError> {
         let built = self.build(seed, record)?;
         let links = built.simulation.links.clone();
