@@ -10,7 +10,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// The first error, when a trace can't be read.
+    /// The first error of [`Case::run`].
     pub fn run(
         &self,
         seeds: &[u64],

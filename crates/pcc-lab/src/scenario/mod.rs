@@ -136,6 +136,11 @@ impl Scenario {
                     "no link of its route has a rate: it would send without end; add rate = \"100mbit\" to one";
                 return fault(&format!("flow.{index}"), reason);
             }
+            if flow.load.is_some() {
+                // Links that change at random are looked at again when a run begins.
+                let links = self.links(folder, &mut fastrand::Rng::with_seed(1))?;
+                self.transfers(flow, &links).map_err(at)?;
+            }
             self.reverse(flow).map_err(at)?;
             self.reverse_delay(flow).map_err(at)?;
         }
