@@ -7,7 +7,15 @@ use std::io;
 pub enum EmulatorError {
     /// The kernel gave no network namespace.
     #[error("can't make a network namespace: {0}; this needs root (sudo)")]
-    Namespace(#[source] io::Error),
+    Namespace(io::Error),
+    /// This process isn't root and can't be, be it in a namespace of its own.
+    #[error("networks of its own need root ({error}): {remedy}")]
+    Privileges {
+        /// What the kernel said.
+        error: io::Error,
+        /// What would help.
+        remedy: String,
+    },
     /// The kernel gave no TUN device.
     #[error(
         "can't make the TUN device {name}: {error}; this needs root (sudo) and a kernel with TUN (/dev/net/tun, modprobe tun)"

@@ -18,6 +18,7 @@ pub mod guard;
 mod namespace;
 mod network;
 mod packet;
+pub mod privileges;
 mod received;
 #[cfg(test)]
 mod tests;

@@ -2,18 +2,13 @@
 
 mod internet;
 mod network;
+mod session;
 
-use crate::output::USAGE;
-use anyhow::Context;
-use internet::Internet;
-use network::Network;
 use pcc::Rate;
-use pcc_lab::emulator::guard::{Ended, Guarded, Handover};
-use pcc_lab::emulator::{EmulatorError, MTU};
+use pcc_lab::emulator::MTU;
 use pcc_lab::link::{Capacity, PathConfig, Trace};
 use pcc_lab::quantity;
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -97,7 +92,6 @@ impl Args {
         PathConfig { capacity, queue: queue.into(), loss: self.loss.into(), jitter: self.jitter, ..delay }
     }
 
-    /// The command, or who has asked for a shell gets his.
     fn command(&self) -> Vec<OsString> {
         let shell = || vec![std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())];
         if self.command.is_empty() { shell() } else { self.command.clone() }
@@ -106,29 +100,12 @@ impl Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> ExitCode {
-    match emulate(args) {
-        Ok(ended) => ExitCode::from(ended.code),
+    let seed = args.seed.unwrap_or_else(|| fastrand::u32(..).into());
+    match session::run(&args.command(), args.path(), seed) {
+        Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {error}");
             ExitCode::FAILURE
         }
     }
-}
-
-fn emulate(args: &Args) -> anyhow::Result<Ended> {
-    let handover = Handover::begin()?;
-    let network = Network::new()?;
-    let internet = Internet::reach(&network);
-    if let Err(reason) = &internet {
-        eprintln!("pcc: only this machine can be reached, as {}: {reason}", network.host);
-    }
-    let program = network.namespace.run(|| {
-        Guarded::spawn(&args.command(), |command| {
-            command.env("PCC_HOST", network.host.to_string()).env("PCC_ADDRESS", network.address.to_string());
-        })
-    })?;
-    handover.to(&program)?;
-    let ended = program.wait()?;
-    drop(handover);
-    Ok(ended)
 }

@@ -1,5 +1,6 @@
 //! Outside: starting a guard, and hearing of its end.
 
+use super::forwarded_signals;
 use crate::emulator::EmulatorError;
 use nix::sched::{CloneFlags, unshare};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid};
@@ -106,6 +107,8 @@ impl Drop for Guarded {
 
 /// Starts the guard as the first process of a new namespace, which only the children of this thread get into.
 fn start(command: &mut Command) -> io::Result<(Child, Pid, OwnedFd)> {
+    // In the guard too, so that none is lost before it is ready for them.
+    forwarded_signals().thread_block()?;
     unshare(CloneFlags::CLONE_NEWPID)?;
     let child = command.spawn()?;
     let pid = Pid::from_child(&child);

@@ -6,14 +6,16 @@ use super::user::Caller;
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
+use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use rustix::process::set_parent_process_death_signal;
-use std::ffi::OsString;
+use std::collections::BTreeMap;
+use std::ffi::{CString, OsStr, OsString};
 use std::io::{self, IsTerminal};
-use std::process::Command;
+use std::os::unix::ffi::OsStringExt;
 
 /// Exit codes of shells, and of programs that run programs.
 const GUARD_FAILED: u8 = 125;
@@ -69,7 +71,7 @@ fn show_own_system() -> io::Result<()> {
 /// Starts the program and does what the first process has to do until it ends.
 fn run(signals: &SignalFd, program: &[OsString]) -> io::Result<u8> {
     let caller = Caller::of_sudo()?;
-    // On a thread of its own, which alone changes its user and signals.
+    // On a thread of its own, which alone changes its user.
     let start = || std::thread::scope(|scope| scope.spawn(|| start(caller.as_ref(), program)).join());
     let child = match start().unwrap_or_else(|_| Err(io::Error::other("panicked"))) {
         Ok(child) => child,
@@ -94,17 +96,27 @@ fn run(signals: &SignalFd, program: &[OsString]) -> io::Result<u8> {
     }
 }
 
+/// Starts the program. It begins with all signals let through; this thread never lets them through, for they would be lost.
 fn start(caller: Option<&Caller>, program: &[OsString]) -> io::Result<Pid> {
-    let (name, arguments) = program.split_first().ok_or(io::ErrorKind::NotFound)?;
-    let mut command = Command::new(name);
-    command.args(arguments);
+    let mut variables: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
     if let Some(caller) = caller {
-        caller.set_environment(&mut command);
+        variables.extend(caller.environment());
         caller.take_over()?;
     }
-    SigSet::empty().thread_set_mask()?;
-    let child = command.spawn()?;
-    i32::try_from(child.id()).map(Pid::from_raw).map_err(io::Error::other)
+    let environment = variables.into_iter().map(|(name, value)| c_string([name, value].join(OsStr::new("="))));
+    let environment = environment.collect::<io::Result<Vec<CString>>>()?;
+    let arguments = program.iter().cloned().map(c_string).collect::<io::Result<Vec<CString>>>()?;
+    let name = arguments.first().ok_or(io::ErrorKind::NotFound)?;
+    let mut attributes = PosixSpawnAttr::init()?;
+    attributes.set_flags(PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF)?;
+    attributes.set_sigmask(&SigSet::empty())?;
+    // Rust programs such as this one ignore it.
+    attributes.set_sigdefault(&Signal::SIGPIPE.into())?;
+    Ok(posix_spawnp(name, &PosixSpawnFileActions::init()?, &attributes, &arguments, &environment)?)
+}
+
+fn c_string(text: OsString) -> io::Result<CString> {
+    Ok(CString::new(text.into_vec())?)
 }
 
 /// Waits for all that has ended, orphans among them; returns the exit code of `child` if it was that.

@@ -3,9 +3,8 @@
 use nix::unistd::getgrouplist;
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
-use std::ffi::CString;
+use std::ffi::{CString, OsString};
 use std::io;
-use std::process::Command;
 
 /// The user who called `sudo`.
 pub(super) struct Caller {
@@ -42,11 +41,18 @@ impl Caller {
         Ok(set_thread_res_uid(uid, uid, uid)?)
     }
 
-    /// Gives the program the variables that `sudo` changed.
-    pub(super) fn set_environment(&self, command: &mut Command) {
-        if let Some(entry) = &self.entry {
-            command.env("USER", &entry.name).env("LOGNAME", &entry.name);
-            command.env("HOME", &entry.dir).env("SHELL", &entry.shell);
-        }
+    /// The variables that `sudo` changed, as they are for the user.
+    pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
+        let variables = |entry: &nix::unistd::User| {
+            let (name, home, shell) =
+                (OsString::from(&entry.name), entry.dir.clone().into(), entry.shell.clone().into());
+            vec![
+                ("USER".into(), name.clone()),
+                ("LOGNAME".into(), name),
+                ("HOME".into(), home),
+                ("SHELL".into(), shell),
+            ]
+        };
+        self.entry.as_ref().map(variables).unwrap_or_default()
     }
 }

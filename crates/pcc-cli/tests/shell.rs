@@ -1,0 +1,208 @@
+//! `pcc lab shell` as people use it. It needs root and TUN; the shell `bash` stands for any program.
+
+#[allow(dead_code, reason = "shared with the tests of transfers")]
+mod common;
+
+use common::{Pcc, pcc, start};
+use rustix::process::Signal;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+
+/// Whether this machine can emulate paths.
+fn possible() -> bool {
+    let possible = rustix::process::geteuid().is_root() && Path::new("/dev/net/tun").exists();
+    if !possible {
+        println!("skipped: emulated paths need root and /dev/net/tun");
+    }
+    possible
+}
+
+/// Runs a script behind a path.
+fn shell(path: &[&str], script: &str) -> Pcc {
+    pcc(&[&["lab", "shell"], path, &["--", "bash", "-c", script]].concat())
+}
+
+/// The only line that is printed.
+fn line(shell: &Pcc) -> String {
+    shell.until("a line", || shell.lines().first().cloned())
+}
+
+/// Whether a process has these arguments.
+fn runs(arguments: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").expect("/proc");
+    let lines = processes.filter_map(|process| std::fs::read(process.ok()?.path().join("cmdline")).ok());
+    lines.into_iter().any(|line| String::from_utf8_lossy(&line).replace('\0', " ").trim() == arguments)
+}
+
+fn device_exists(name: &str) -> bool {
+    std::fs::read_to_string("/proc/net/dev").expect("devices").contains(&format!("{name}:"))
+}
+
+/// What this machine's device is called, by the address that the program was told.
+fn device(host: &str) -> String {
+    format!("pcc{}", host.split('.').nth(2).expect("an address"))
+}
+
+#[test]
+fn the_exit_code_is_that_of_the_command() {
+    if possible() {
+        shell(&[], "exit 7").exits(7);
+        shell(&[], "kill -KILL $$").exits(128 + 9);
+        shell(&[], "kill -TERM $$").exits(128 + 15);
+    }
+}
+
+#[test]
+fn a_command_that_can_not_be_run_has_the_exit_code_of_shells() {
+    if !possible() {
+        return;
+    }
+    let mut missing = pcc(&["lab", "shell", "--", "no-such-program"]);
+    missing.exits(127);
+    assert!(missing.stderr().contains("can't run no-such-program: No such file"), "{}", missing.stderr());
+    pcc(&["lab", "shell", "--", "/etc/passwd"]).exits(126);
+}
+
+#[test]
+fn wrong_options_say_what_would_be_right() {
+    for (options, hint) in [
+        (&["--rate", "42"][..], "42mbit"),
+        (&["--loss", "100%"], "such as 1%"),
+        (&["--rate", "1mbit", "--queue", "1kB"], "1500 bytes must fit"),
+        (&["--queue", "1MB"], "--rate"),
+        (&["--trace", "/no/such/file"], "No such file"),
+        (&["--rtt", "11s"], "at most 10s"),
+    ] {
+        let mut shell = shell(options, "true");
+        shell.exits(2);
+        assert!(shell.stderr().contains(hint), "{}", shell.stderr());
+    }
+}
+
+#[test]
+fn without_privileges_it_says_what_is_needed() {
+    if !possible() {
+        return;
+    }
+    let mut command = Command::new("setpriv");
+    let user = ["--reuid=65534", "--regid=65534", "--clear-groups", "--"];
+    // Where this user can't read the binary or there is no setpriv, it isn't tested.
+    if !command.args(user).args([env!("CARGO_BIN_EXE_pcc"), "--version"]).output().is_ok_and(|ran| ran.status.success())
+    {
+        return println!("skipped: setpriv can't run pcc as another user");
+    }
+    let mut command = Command::new("setpriv");
+    command.args(user).args([env!("CARGO_BIN_EXE_pcc"), "lab", "shell", "--", "true"]);
+    let mut shell = start(command);
+    shell.exits(1);
+    assert!(shell.stderr().contains("needs root (sudo)"), "{}", shell.stderr());
+}
+
+#[test]
+fn everything_takes_at_least_the_round_trip() {
+    if !possible() {
+        return;
+    }
+    let listener = TcpListener::bind("0.0.0.0:0").expect("bind");
+    let port = listener.local_addr().expect("address").port();
+    thread::spawn(move || {
+        let (mut connection, _) = listener.accept().expect("accept");
+        let mut byte = [0];
+        connection.read_exact(&mut byte).expect("read");
+        connection.write_all(&byte).expect("write");
+    });
+    let script = format!(
+        "exec 3<>/dev/tcp/$PCC_HOST/{port}; from=$EPOCHREALTIME; echo x >&3; read -n 1 -u 3; to=$EPOCHREALTIME; \
+         echo $REPLY $(( (${{to/./}} - ${{from/./}}) / 1000 ))"
+    );
+    let mut shell = shell(&["--rate", "10mbit", "--rtt", "300ms", "--queue", "30kB"], &script);
+    shell.exits(0);
+    let milliseconds = line(&shell).strip_prefix("x ").and_then(|time| time.parse::<u64>().ok());
+    assert!(milliseconds >= Some(300), "{:?}", shell.lines());
+}
+
+#[test]
+fn nothing_is_left_when_it_is_killed() {
+    if !possible() {
+        return;
+    }
+    let [child, daemon] = [1, 2].map(|number| format!("sleep 100{number}.{}", std::process::id()));
+    let shell = shell(&[], &format!("setsid {daemon} & echo $PCC_HOST; {child}; true"));
+    let device = device(&line(&shell));
+    shell.until("the children", || (runs(&child) && runs(&daemon)).then_some(()));
+    assert!(device_exists(&device));
+    shell.kill();
+    let gone = || !runs(&child) && !runs(&daemon) && !device_exists(&device);
+    pcc(&["--version"]).until("end of the children", || gone().then_some(()));
+}
+
+#[test]
+fn nothing_is_left_when_the_command_ends() {
+    if !possible() {
+        return;
+    }
+    let daemon = format!("sleep 1003.{}", std::process::id());
+    let mut shell = shell(&[], &format!("setsid {daemon} & exit 3"));
+    shell.exits(3);
+    assert!(!runs(&daemon));
+}
+
+#[test]
+fn requests_to_end_reach_the_command() {
+    if !possible() {
+        return;
+    }
+    for (signal, name) in [(Signal::TERM, "TERM"), (Signal::INT, "INT"), (Signal::HUP, "HUP")] {
+        let mut shell = shell(&[], &format!("trap 'exit 9' {name}; echo ready; while :; do sleep 0.1; done"));
+        line(&shell);
+        shell.signal(signal);
+        shell.exits(9);
+    }
+}
+
+#[test]
+fn two_at_once_have_their_own_networks() {
+    if possible() {
+        let shells = [(); 2].map(|()| shell(&[], "echo $PCC_HOST; sleep 1000"));
+        assert_ne!(line(&shells[0]), line(&shells[1]));
+    }
+}
+
+/// A path behind a path, whose middle forwards packets.
+fn behind_a_router(script: &str) -> Option<Pcc> {
+    if !possible() {
+        return None;
+    }
+    if Command::new("nft").arg("--version").output().is_err() {
+        println!("skipped: there is no nft");
+        return None;
+    }
+    let pcc = env!("CARGO_BIN_EXE_pcc");
+    Some(shell(&[], &format!("echo 1 > /proc/sys/net/ipv4/ip_forward; export far=$PCC_HOST pcc={pcc}; {script}")))
+}
+
+#[test]
+fn what_this_machine_reaches_the_command_reaches() {
+    let listener = TcpListener::bind("0.0.0.0:0").expect("bind");
+    let port = listener.local_addr().expect("address").port();
+    thread::spawn(move || listener.accept().expect("accept").0.write_all(b"hello\n").expect("write"));
+    let script = format!("$pcc lab shell -- bash -c 'read line < /dev/tcp/$far/{port}; echo $line'");
+    if let Some(mut shell) = behind_a_router(&script) {
+        shell.exits(0);
+        assert_eq!(line(&shell), "hello", "{}", shell.stderr());
+    }
+}
+
+#[test]
+fn no_rule_is_left_when_it_is_killed() {
+    let script = "$pcc lab shell -- sleep 1000 & \
+        until nft list tables | grep pcc; do sleep 0.1; done; kill -KILL $!; \
+        while nft list tables | grep -q pcc; do sleep 0.1; done; exit 5";
+    if let Some(mut shell) = behind_a_router(script) {
+        shell.exits(5);
+        assert_eq!(line(&shell), "table ip pcc1", "{}", shell.stderr());
+    }
+}
