@@ -1,0 +1,88 @@
+//! Outside programs as flows. A guard runs this binary once more, so that this is a program by itself without a test harness.
+
+use pcc_lab::emulator::Namespace;
+use pcc_lab::emulator::guard::guard;
+use pcc_lab::emulator::traffic::{self, Flow, FlowReport, Group, GroupReport, Stack};
+use pcc_lab::sim::App;
+use std::ffi::OsString;
+use std::net::Ipv4Addr;
+use std::time::{Duration, Instant};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn main() {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    // As `pcc guard PARENT -- PROGRAM ...`.
+    if let [subcommand, parent, _, program @ ..] = arguments.as_slice()
+        && subcommand == "guard"
+    {
+        let parent = parent.to_str().and_then(|parent| parent.parse().ok()).expect("the number of a process");
+        std::process::exit(guard(parent, program).into());
+    }
+    let host = match Namespace::new() {
+        Ok(host) => host,
+        Err(error) => return println!("skipped: {error}"),
+    };
+    what_programs_say_is_counted(&host);
+    a_program_that_fails_says_why(&host);
+    a_program_ends_with_its_flow(&host);
+    a_program_that_is_not_there_is_refused(&host);
+}
+
+fn group(client: &str, server: Option<&str>) -> Group {
+    let flow = Flow {
+        app: App::Bulk,
+        start: SECOND / 10,
+        stop: None,
+        sender: Ipv4Addr::new(127, 0, 0, 2),
+        receiver: Ipv4Addr::new(127, 0, 0, 3),
+        seed: 1,
+    };
+    let stack = Stack::Programs { client: client.to_owned(), server: server.map(str::to_owned) };
+    Group { stack, flows: vec![flow] }
+}
+
+/// What comes of one group in a run of `duration`.
+fn run(host: &Namespace, group: Group, duration: Duration) -> GroupReport {
+    let traffic = traffic::start(host, host, vec![group], duration, false).expect("it starts");
+    traffic.go(Instant::now());
+    std::thread::sleep(duration);
+    traffic.finish().remove(0)
+}
+
+fn what_programs_say_is_counted(host: &Namespace) {
+    let busy = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+    let client = format!("sh -c '{busy}; test {{client}}:{{server}}:{{seconds}} = 127.0.0.2:127.0.0.3:2.9'");
+    let server =
+        "sh -c 'trap \"echo received 42 bytes; exit\" TERM; echo received 7 bytes; while :; do sleep 0.1; done'";
+    let report = run(host, group(&client, Some(server)), SECOND * 3);
+    let FlowReport { payload_bytes, error, .. } = &report.flows[0];
+    assert_eq!((*payload_bytes, error.as_ref()), (Some(42), None));
+    assert!(report.sender_cpu > Some(Duration::ZERO), "{:?}", report.sender_cpu);
+    assert!(report.receiver_cpu.is_some());
+}
+
+fn a_program_that_fails_says_why(host: &Namespace) {
+    let report = run(host, group("sh -c 'echo no route to mars >&2; exit 3'", None), SECOND * 3);
+    assert_eq!(report.flows[0].error.as_deref(), Some("sh ended with exit code 3: no route to mars"));
+    assert_eq!(report.flows[0].payload_bytes, None);
+}
+
+fn a_program_ends_with_its_flow(host: &Namespace) {
+    let mut group = group("sleep 1000", Some("sh -c 'trap \"\" TERM; echo; while :; do sleep 0.1; done'"));
+    group.flows[0].stop = Some(SECOND / 2);
+    let began = Instant::now();
+    let report = run(host, group, SECOND);
+    assert_eq!(report.flows[0].error, None);
+    assert!(began.elapsed() < SECOND * 100, "neither the client nor the server ends by itself");
+}
+
+fn a_program_that_is_not_there_is_refused(host: &Namespace) {
+    for (group, refusal) in [
+        (group("udt-peer send {server}", None), "flow.0.command: there is no program \"udt-peer\""),
+        (group("sleep 1", Some("udt-peer")), "flow.0.server: there is no program \"udt-peer\""),
+    ] {
+        let error = traffic::start(host, host, vec![group], SECOND, false).err().expect("refused").to_string();
+        assert!(error.starts_with(refusal), "{error}");
+    }
+}
