@@ -5,7 +5,7 @@ use super::traffic::GroupReport;
 use crate::realtime::Lateness;
 use crate::report::{EmulatorReport, RealReport, RunReport};
 use crate::scenario::{Case, Layout};
-use crate::sim::{FlowOutcome, Outcome};
+use crate::sim::{BIN, FlowOutcome};
 use pcc::Time;
 use std::time::Duration;
 
@@ -21,58 +21,69 @@ pub(super) fn report(
     groups: Vec<GroupReport>,
     busy: Duration,
 ) -> RunReport {
-    let Report { outcome: Outcome { mut flows, links }, lateness, cpu, interface_drops, undelivered, bursts, .. } =
-        emulated;
+    let mut outcome = emulated.outcome;
+    let mut real = Vec::new();
     for ((group, range), flow) in groups.iter().zip(&layout.groups).zip(&case.scenario.flow) {
-        for (index, ends) in range.clone().zip(&group.flows) {
-            let start = Time::ZERO + layout.flows[index].start;
-            let stop = flow.stop.map_or(flows[index].end, |stop| flows[index].end.min(Time::ZERO + stop.0));
-            flows[index].start = start;
-            flows[index].end = ends.completed.map_or(stop, |time| stop.min(start + time));
-            flows[index].complete = flow.size.map(|_| ends.completed.is_some());
+        let outcomes = &mut outcome.flows[range.clone()];
+        for ((outcome, placed), ends) in outcomes.iter_mut().zip(&layout.flows[range.clone()]).zip(&group.flows) {
+            outcome.start = Time::ZERO + placed.start;
+            let stop = flow.stop.map(|stop| Time::ZERO + stop.0);
+            let completed = ends.completed.map(|time| outcome.start + time);
+            outcome.end = [stop, completed].into_iter().flatten().fold(outcome.end, Time::min);
+            outcome.complete = flow.size.map(|_| ends.completed.is_some());
         }
+        let burst_p99 = emulated.bursts[range.clone()].iter().max().copied().unwrap_or(0);
+        real.push(of_group(group, outcomes, case.scenario.measure_from.0, burst_p99));
     }
-    let bytes = |flows: &[FlowOutcome]| flows.iter().flat_map(|flow| &flow.bins).sum::<u64>();
-    let per_gb = |time: Duration, bytes: u64| (bytes > 0).then(|| time.as_secs_f64() * 1e9 / bytes as f64);
-    let duration = case.scenario.duration.0;
-    let real = groups.iter().zip(&layout.groups).map(|(group, range)| {
-        let delivered = bytes(&flows[range.clone()]);
-        let measure_from = case.scenario.measure_from.0;
-        let from = (measure_from.as_nanos() / crate::sim::BIN.as_nanos()) as usize;
-        let payload = group.flows.iter().map(|ends| match ends.payload_bins.as_slice() {
-            // A program that says only at the end how much it got.
-            [] => ends.payload_bytes.map(|bytes| bytes as f64 / duration.as_secs_f64()),
-            bins => Some(bins.iter().skip(from).sum::<u64>() as f64 / (duration - measure_from).as_secs_f64()),
-        });
-        RealReport {
-            payload: payload.sum::<Option<f64>>().map(|bytes| bytes * 8e-6),
-            sender_cpu_per_gb: group.sender_cpu.and_then(|time| per_gb(time, delivered)),
-            receiver_cpu_per_gb: group.receiver_cpu.and_then(|time| per_gb(time, delivered)),
-            pacing_error: group.pacing_error,
-            burst_p99: bursts[range.clone()].iter().max().copied().unwrap_or(0),
-            errors: group.flows.iter().filter_map(|ends| ends.error.clone()).collect(),
-        }
-    });
-    let real: Vec<RealReport> = real.collect();
     let micros = |time: Duration| time.as_secs_f64() * 1e6;
-    let drops = interface_drops + undelivered;
-    let emulator = EmulatorReport {
-        lateness_p50: micros(lateness.p50),
-        lateness_p99: micros(lateness.p99),
-        lateness_max: micros(lateness.max),
-        cpu: cpu.as_secs_f64() / duration.as_secs_f64(),
-        interface_drops: drops,
-        system_cpu_per_gb: per_gb(busy, bytes(&flows)),
+    let mut emulator = EmulatorReport {
+        lateness_p50: micros(emulated.lateness.p50),
+        lateness_p99: micros(emulated.lateness.p99),
+        lateness_max: micros(emulated.lateness.max),
+        cpu: emulated.cpu.as_secs_f64() / case.scenario.duration.0.as_secs_f64(),
+        interface_drops: emulated.interface_drops + emulated.undelivered,
+        system_cpu_per_gb: per_gb(busy, delivered(&outcome.flows)),
         doubt: None,
     };
-    let doubt = doubt(&emulator, &lateness, shortest_rtt(case, layout));
+    emulator.doubt = doubt(&emulator, &emulated.lateness, shortest_rtt(case, layout));
     let events = groups.into_iter().flat_map(|group| group.flows).map(|ends| ends.events).collect();
-    let mut report = RunReport::of(case, seed, layout, Outcome { flows, links }, events);
+    let mut report = RunReport::of(case, seed, layout, outcome, events);
     for (flow, real) in report.flows.iter_mut().zip(real) {
         flow.real = Some(real);
     }
-    report.emulator = Some(EmulatorReport { doubt, ..emulator });
-    report
+    RunReport { emulator: Some(emulator), ..report }
+}
+
+fn of_group(group: &GroupReport, outcomes: &[FlowOutcome], measure_from: Duration, burst_p99: u64) -> RealReport {
+    let payload = group.flows.iter().zip(outcomes).map(|(ends, outcome)| {
+        let time = outcome.end.since(outcome.start.max(Time::ZERO + measure_from)).as_secs_f64();
+        let measured = (measure_from.as_nanos() / BIN.as_nanos()) as usize;
+        let bytes = match ends.payload_bins.as_slice() {
+            // A program that says only how much it got in all.
+            [] => ends.payload_bytes?,
+            bins => bins.iter().skip(measured).sum(),
+        };
+        Some(if time > 0.0 { bytes as f64 * 8e-6 / time } else { 0.0 })
+    });
+    let bytes = delivered(outcomes);
+    RealReport {
+        payload: payload.sum(),
+        sender_cpu_per_gb: group.sender_cpu.and_then(|time| per_gb(time, bytes)),
+        receiver_cpu_per_gb: group.receiver_cpu.and_then(|time| per_gb(time, bytes)),
+        pacing_error: group.pacing_error,
+        burst_p99,
+        errors: group.flows.iter().filter_map(|ends| ends.error.clone()).collect(),
+    }
+}
+
+/// Bytes of new data in the whole run.
+fn delivered(flows: &[FlowOutcome]) -> u64 {
+    flows.iter().flat_map(|flow| &flow.bins).sum()
+}
+
+/// Seconds of processor time for each 10^9 bytes.
+fn per_gb(time: Duration, bytes: u64) -> Option<f64> {
+    (bytes > 0).then(|| time.as_secs_f64() * 1e9 / bytes as f64)
 }
 
 /// The shortest round trip of all flows, with empty queues.
