@@ -30,7 +30,7 @@ impl<R: Send + 'static> Driver<R> {
         let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
         let told = Stop(stop.clone());
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-            be_punctual();
+            be_punctual(Priority::Path);
             work(&told)
         })?;
         Ok(Driver { stop, thread: Some(thread) })
@@ -80,15 +80,24 @@ pub fn thread_cpu() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
+/// Who runs before whom (sched(7)).
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Priority {
+    /// Senders and receivers.
+    Ends = 40,
+    /// What delivers packets when they are due.
+    Path = 50,
+}
+
 /// Lets this thread run as soon as it is due, as far as it is allowed to. Where it isn't, the lateness shows it.
-fn be_punctual() {
+pub(crate) fn be_punctual(priority: Priority) {
     // The default slack of 50 us would be added to every wait.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     // Needs privileges. Without, a busy machine lets the thread wait for the time slice of another, up to 3 ms.
     let _ = set_thread_priority_and_policy(
         thread_native_id(),
-        ThreadPriority::from_posix(ScheduleParams { sched_priority: 50 }),
-        ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo),
+        ThreadPriority::from_posix(ScheduleParams { sched_priority: priority as i32 }),
+        ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::RoundRobin),
     );
 }
 

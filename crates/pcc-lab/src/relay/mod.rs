@@ -14,6 +14,7 @@ mod tests;
 mod thread;
 
 pub use crate::realtime::{Lateness, LatenessHistogram};
+pub(crate) use sockets::enlarge_buffers;
 
 use crate::link::{Counters, Path, PathConfig};
 use crate::realtime::Driver;

@@ -62,3 +62,48 @@ pub(super) async fn run(app: App, start: Instant, mut output: impl Output) -> io
         App::Video(_) => Err(io::Error::other("a video runs on the simulator only")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// Fails after the second time that data is taken back.
+    struct Pausing<'a> {
+        discards: u32,
+        writes: &'a mut Vec<Duration>,
+        start: Instant,
+    }
+
+    impl Output for Pausing<'_> {
+        async fn write(&mut self, _: usize) -> io::Result<()> {
+            self.writes.push(self.start.elapsed());
+            if self.discards == 2 {
+                return Err(io::Error::other("enough"));
+            }
+            tokio::time::sleep(MS).await;
+            Ok(())
+        }
+
+        fn discard(&mut self) {
+            self.discards += 1;
+        }
+
+        async fn finish(self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_is_written_between_the_times_that_are_on() {
+        let mut writes = Vec::new();
+        let start = Instant::now();
+        let output = Pausing { discards: 0, writes: &mut writes, start };
+        let error = run(App::OnOff { on: 10 * MS, off: 40 * MS }, start, output).await.unwrap_err();
+        assert_eq!(error.to_string(), "enough");
+        // A machine that is busy makes all of this later, and none of it earlier.
+        assert!(writes.last().is_some_and(|last| *last >= 100 * MS), "{writes:?}");
+    }
+}

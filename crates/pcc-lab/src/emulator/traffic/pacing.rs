@@ -170,3 +170,62 @@ impl CongestionControl for Watched {
         self.control.deadline()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACKET: u64 = 1000;
+
+    /// 8 Mbit/s: a packet each ms.
+    #[derive(Debug)]
+    struct Fixed;
+
+    impl CongestionControl for Fixed {
+        fn on_packet_sent(&mut self, _: &SentPacket) {}
+        fn on_packet_acked(&mut self, _: &AckedPacket) {}
+        fn on_packet_lost(&mut self, _: &LostPacket) {}
+        fn on_batch_end(&mut self, _: Time) {}
+        fn pacing_rate(&self) -> Option<Rate> {
+            Some(Rate::from_mbps(8.0))
+        }
+        fn in_flight_cap(&self) -> u64 {
+            100 * PACKET
+        }
+    }
+
+    /// The error of 200 packets that leave every `gap` us, each acknowledged after `rtt` packets; `limited` are those after which
+    /// the application had no data.
+    fn error(gap: u64, rtt: u64, limited: impl Fn(u64) -> bool) -> Option<f64> {
+        let errors = PacingErrors::default();
+        let mut control = errors.watch(Box::new(Fixed));
+        for number in 0..200 {
+            let time = Time::from_nanos(number * gap * 1000);
+            control.on_packet_sent(&SentPacket { time, number, bytes: PACKET });
+            if let Some(number) = number.checked_sub(rtt) {
+                let sent = Time::from_nanos(number * gap * 1000);
+                control.on_packet_acked(&AckedPacket { time, number, sent, bytes: PACKET, rtt: time.since(sent) });
+                control.on_batch_end(time);
+            }
+            if limited(number) {
+                control.on_app_limited(time);
+            }
+        }
+        errors.median()
+    }
+
+    #[test]
+    fn what_is_sent_is_compared_with_the_rate() {
+        for (gap, expected) in [(1000, 0.0), (1250, 0.2), (800, 0.25)] {
+            let error = error(gap, 20, |_| false).expect("windows");
+            assert!((error - expected).abs() < 0.001, "{gap} us: {error}");
+        }
+    }
+
+    #[test]
+    fn only_where_the_rate_is_the_limit() {
+        assert_eq!(error(2000, 20, |number| number % 10 == 0), None);
+        assert_eq!(error(2000, 100, |_| false).map(|error| error > 0.4), Some(true), "the first 99 fit");
+        assert_eq!(error(2000, 10, |number| number == 100).map(|error| error > 0.4), Some(true));
+    }
+}

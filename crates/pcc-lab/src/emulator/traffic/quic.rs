@@ -8,10 +8,9 @@ use super::{Flow, Place, Running};
 use crate::controller::{ControllerConfig, ControllerError, Recipe};
 use crate::emulator::{EmulatorError, MTU};
 use crate::quic::{self, BlockWriter, Identity, SERVER_NAME};
-use crate::relay::IP_UDP_HEADERS;
+use crate::relay::{IP_UDP_HEADERS, enlarge_buffers};
 use noq::{ClientConfig, Connection, ServerConfig, TransportConfig, VarInt};
 use pcc_quic::{Algorithm, Factory, Transport, windows};
-use rustix::net::sockopt::set_socket_recv_buffer_size_force;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -28,9 +27,6 @@ pub enum QuicControl {
 
 /// UDP payload of a packet that just fits through the devices.
 const PAYLOAD: u16 = MTU - IP_UDP_HEADERS as u16;
-
-/// What a socket holds while its thread waits for a processor: 30 ms of 1 Gbit/s, with the kernel's overhead per packet.
-const RECEIVE_BUFFER: usize = 8 << 20;
 
 pub(super) fn start(
     place: &Place<'_>,
@@ -125,7 +121,7 @@ fn fixed(mut config: TransportConfig) -> TransportConfig {
 
 fn socket(address: Ipv4Addr) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind((address, 0))?;
-    set_socket_recv_buffer_size_force(&socket, RECEIVE_BUFFER)?;
+    enlarge_buffers(&socket)?;
     Ok(socket)
 }
 

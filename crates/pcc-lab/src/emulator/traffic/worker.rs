@@ -3,7 +3,7 @@
 use super::record::Record;
 use super::{Flow, Place};
 use crate::emulator::EmulatorError;
-use crate::realtime::thread_cpu;
+use crate::realtime::{Priority, be_punctual, thread_cpu};
 use pcc_quic::precise::Timer;
 use std::io;
 use std::sync::Arc;
@@ -47,6 +47,7 @@ impl Worker {
         flows: impl FnOnce(Instant, &mut JoinSet<()>) + Send + 'static,
     ) -> Result<Worker, EmulatorError> {
         Worker::spawn(place, side, async move |origin, mut over| {
+            be_punctual(Priority::Ends);
             let mut tasks = JoinSet::new();
             flows(origin, &mut tasks);
             tokio::select! {
