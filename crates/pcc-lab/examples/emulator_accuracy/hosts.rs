@@ -35,7 +35,7 @@ impl Hosts {
             duration: LONGEST,
             measure_from: Duration::ZERO,
             seed: 1,
-            record: false,
+            record: true,
         };
         Ok(Hosts { sender, receiver, emulator: Emulator::start(left_tun, right_tun, config)? })
     }

@@ -84,13 +84,19 @@ fn print(accuracy: &Accuracy) {
     }
     println!();
     println!(
-        "| rate, Mbit/s | measured | error, % | lateness, us: p50 | p99 | max | emulator, % of a core | interface drops |"
+        "| rate, Mbit/s | measured | error, % | lateness, us: p50 | p99 | max | emulator, % of a core | interface drops | queue found empty |"
     );
-    println!("|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|");
     for row in &accuracy.rates {
         println!(
-            "| {} | {:.3} | {:+.3} | {} | {:.0} | {} |",
-            row.mbps, row.measured_mbps, row.error_percent, row.lateness_us, row.cpu_percent, row.interface_drops
+            "| {} | {:.3} | {:+.3} | {} | {:.0} | {} | {} |",
+            row.mbps,
+            row.measured_mbps,
+            row.error_percent,
+            row.lateness_us,
+            row.cpu_percent,
+            row.interface_drops,
+            row.found_empty
         );
     }
     println!();

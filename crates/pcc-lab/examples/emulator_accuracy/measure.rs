@@ -5,6 +5,7 @@ use super::hosts::Hosts;
 use super::traffic::{PACKET, PAYLOAD, Received, blast, probe, receive};
 use pcc_lab::emulator::{EmulatorError, Report};
 use pcc_lab::link::PathConfig;
+use pcc_lab::sim::BIN;
 use std::io;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -68,6 +69,8 @@ pub struct Rate {
     /// Processor time of the emulator.
     pub cpu_percent: f64,
     pub interface_drops: u64,
+    /// How often, of once in 100 ms, the queue was found empty: then the rate is the sender's, and the row says nothing.
+    pub found_empty: usize,
 }
 
 pub fn rate(mbps: f64) -> Result<Rate, EmulatorError> {
@@ -99,6 +102,8 @@ pub fn rate(mbps: f64) -> Result<Rate, EmulatorError> {
             }
         },
     )?;
+    let bins = |time: Duration| (time.as_millis() / BIN.as_millis()) as usize;
+    let queue = report.outcome.links.iter().flat_map(|link| &link.queue).take(bins(SENDING)).skip(bins(FILLING));
     let measured = pcc::Rate::from_bytes_over(bytes, last.saturating_sub(first.unwrap_or_default()));
     Ok(Rate {
         mbps,
@@ -106,6 +111,7 @@ pub fn rate(mbps: f64) -> Result<Rate, EmulatorError> {
         error_percent: (measured / rate - 1.0) * 100.0,
         cpu_percent: report.cpu.as_secs_f64() / SENDING.as_secs_f64() * 100.0,
         interface_drops: report.interface_drops,
+        found_empty: queue.filter(|bytes| **bytes == 0).count(),
         lateness_us: report.lateness.into(),
     })
 }
