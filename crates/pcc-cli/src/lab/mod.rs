@@ -1,4 +1,4 @@
-//! `pcc lab`: experiments, in virtual time and on real traffic.
+//! `pcc lab`: experiments in virtual time and on real traffic, and programs behind emulated paths.
 
 mod compare;
 mod figures;
