@@ -62,14 +62,25 @@ impl Machine {
                 let each: u64 = plan.cases.iter().map(|case| case.scenario.duration.0.as_secs()).sum();
                 let progress = Progress::start(each * seeds.len() as u64, "seconds");
                 let mut before = 0;
+                let mut skipped = None;
                 let reports = plan.in_turn(seeds, |case, seed| {
-                    let report =
-                        case.emulate(seed, record(seed), &|passed| progress.show(before + passed.as_secs()))?;
+                    let emulated = case.emulate(seed, record(seed), &|passed| progress.show(before + passed.as_secs()));
                     before += case.scenario.duration.0.as_secs();
-                    finish(report)
+                    match emulated {
+                        Err(error @ EmulatorError::NoProgram { .. }) => {
+                            eprintln!("skipped: {}{error}", case.name());
+                            skipped = Some(error);
+                            Ok(None)
+                        }
+                        emulated => finish(emulated?).map(Some),
+                    }
                 })?;
                 progress.finish();
-                Ok(reports)
+                let reports: Vec<RunReport> = reports.into_iter().flatten().collect();
+                match skipped {
+                    Some(error) if reports.is_empty() => Err(error.into()),
+                    _ => Ok(reports),
+                }
             }
         }
     }
