@@ -62,7 +62,7 @@ impl Outbox {
     }
 
     /// Takes all, in order.
-    pub fn drain(&mut self) -> impl Iterator<Item = Run> {
-        self.runs.drain(..)
+    pub fn take(&mut self) -> Vec<Run> {
+        std::mem::take(&mut self.runs)
     }
 }

@@ -27,7 +27,6 @@ pub(super) struct Flow {
     /// How long the newest packet took back.
     way_back: Duration,
     newest_rtt: Duration,
-    delivered_bytes: u64,
     last_sent: Option<Time>,
     burst: u64,
     bursts: Option<Histogram<u32>>,
@@ -65,7 +64,6 @@ impl Flow {
             lost: Rc::default(),
             way_back: route.reverse_delay,
             newest_rtt: Duration::ZERO,
-            delivered_bytes: 0,
             last_sent: None,
             burst: 0,
             bursts: Histogram::new_with_max(LARGEST_BURST, 2).ok(),
@@ -92,8 +90,8 @@ impl Flow {
         Fate { lost: Some(self.lost.clone()) }
     }
 
-    /// A packet of `bytes` bytes on the wire has passed the links in `time`, of which it was `queued`.
-    pub fn on_data(&mut self, now: Time, time: Duration, queued: Duration, bytes: u64, data: Option<TcpData>) {
+    /// A packet of `bytes` bytes on the wire has passed the links in `time`, of which it was `queued`. Returns how many of them are new.
+    pub fn on_data(&mut self, now: Time, time: Duration, queued: Duration, bytes: u64, data: Option<TcpData>) -> u64 {
         self.outcome.queueing.add(queued);
         self.newest_rtt = time + self.way_back;
         self.outcome.rtt.add(self.newest_rtt);
@@ -103,7 +101,7 @@ impl Flow {
             new => bytes - u64::from(data.bytes) + new,
         });
         self.outcome.deliver(now, new);
-        self.delivered_bytes += new;
+        new
     }
 
     /// A packet from its receiver to its sender took `time`.
@@ -122,11 +120,6 @@ impl Flow {
     pub fn sample(&mut self) {
         // What the sender wants is not to be seen from here.
         self.outcome.samples.push(Sample { rate_mbps: 0.0, rtt_ms: self.newest_rtt.as_secs_f64() * 1e3 });
-    }
-
-    /// Bytes of new data, from the beginning on.
-    pub fn delivered_bytes(&self) -> u64 {
-        self.delivered_bytes
     }
 
     pub fn outcome(&self, end: Time) -> FlowOutcome {

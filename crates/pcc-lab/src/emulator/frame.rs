@@ -29,7 +29,7 @@ pub(super) struct TcpData {
 }
 
 impl Frame {
-    /// Reads a frame, with a header of virtio-net before the packet if `offloads`; `None` if that is cut off.
+    /// Reads a frame, with a header of virtio-net before the packet if `offloads`; `None` if there is no packet.
     ///
     /// What isn't well-formed is one segment, and passes as it is.
     pub fn parse(bytes: &[u8], offloads: bool) -> Option<Frame> {
@@ -38,7 +38,7 @@ impl Frame {
             None if offloads => return None,
             _ => (VnetHeader::default(), 0),
         };
-        let packet = bytes.get(start..)?;
+        let packet = bytes.get(start..).filter(|packet| !packet.is_empty())?;
         let headers = Headers::parse(packet);
         let segments = headers.map_or(1, |headers| segments(&vnet, &headers, packet.len() - headers.bytes));
         Some(Frame { bytes: bytes.into(), start, vnet, headers, segments })
@@ -123,6 +123,6 @@ fn segments(vnet: &VnetHeader, headers: &Headers, bytes: usize) -> u32 {
         Transport::Other => false,
     };
     let partial = vnet.flags & vnet::NEEDS_CHECKSUM != 0;
-    let segments = bytes.checked_div(vnet.segment_payload.into()).filter(|_| is_super && partial);
-    segments.map_or(1, |_| bytes.div_ceil(vnet.segment_payload.into()).max(1) as u32)
+    let of_each = usize::from(vnet.segment_payload);
+    if is_super && partial && of_each > 0 { bytes.div_ceil(of_each).max(1) as u32 } else { 1 }
 }

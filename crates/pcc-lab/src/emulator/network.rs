@@ -4,8 +4,8 @@
 use super::flow::{Fate, Flow};
 use super::frame::Frame;
 use super::{Addressing, Config};
-use crate::link::{Counters, Delivered, Path, PathConfig};
-use crate::sim::{Agenda, BIN, LinkOutcome, Outcome};
+use crate::link::{Delivered, PathConfig};
+use crate::sim::{Agenda, Clock, Link, Outcome};
 use pcc::Time;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -54,22 +54,19 @@ struct InTransit {
     fate: Option<Fate>,
 }
 
-/// The actors of the agenda are the paths, then the clock.
+/// The actors of the agenda are the links, then the ways back, then the clock.
 #[derive(Debug)]
 pub(super) struct Network {
     addressing: Addressing,
     flows: Vec<Flow>,
-    /// The links, then for each flow what else its way back takes.
-    paths: Vec<Path<InTransit>>,
+    /// How many of `links` are the configured ones; then comes for each flow what else its way back takes.
+    configured: usize,
+    links: Vec<Link<InTransit>>,
     agenda: Agenda,
-    arrivals: VecDeque<Arrival>,
-    record: bool,
-    measure_from: Time,
+    clock: Clock,
     end: Time,
-    samples: u32,
-    /// Per link.
-    before_measurement: Vec<Counters>,
-    queues: Vec<Vec<u64>>,
+    arrivals: VecDeque<Arrival>,
+    delivered_bytes: u64,
     /// Once the end has come; and of each flow how large its bursts were.
     outcome: Option<(Outcome, Vec<u64>)>,
 }
@@ -77,24 +74,22 @@ pub(super) struct Network {
 impl Network {
     pub fn new(config: Config) -> Network {
         let mut seeds = fastrand::Rng::with_seed(config.seed);
-        let links = config.links.len();
+        let configured = config.links.len();
         let ways_back: Vec<PathConfig> =
             config.routes.iter().map(|route| PathConfig::delay_only(route.reverse_delay)).collect();
-        let paths: Vec<_> = config.links.iter().chain(&ways_back).map(|path| Path::new(path, seeds.u64(..))).collect();
-        let flow = |(index, route)| Flow::new(route, links + index, Time::ZERO + config.duration);
-        let agenda = Agenda::new(paths.len() + 1);
+        let links: Vec<_> = config.links.iter().chain(&ways_back).map(|link| Link::new(link, seeds.u64(..))).collect();
+        let end = Time::ZERO + config.duration;
+        let flow = |(index, route)| Flow::new(route, configured + index, end);
         let mut network = Network {
             addressing: config.addressing,
             flows: config.routes.into_iter().enumerate().map(flow).collect(),
-            paths,
-            agenda,
+            configured,
+            agenda: Agenda::new(links.len() + 1),
+            links,
+            clock: Clock::new(config.measure_from, config.record),
+            end,
             arrivals: VecDeque::new(),
-            record: config.record,
-            measure_from: Time::ZERO + config.measure_from,
-            end: Time::ZERO + config.duration,
-            samples: 0,
-            before_measurement: vec![Counters::default(); links],
-            queues: vec![Vec::new(); links],
+            delivered_bytes: 0,
             outcome: None,
         };
         network.set_clock(Time::ZERO);
@@ -120,7 +115,7 @@ impl Network {
     /// Lives through what happens until `now`.
     pub fn advance(&mut self, now: Time) {
         while let Some((at, actor)) = self.agenda.first().filter(|(at, _)| *at <= now) {
-            if actor < self.paths.len() { self.on_path(at, actor) } else { self.on_clock(at) }
+            if actor < self.links.len() { self.on_link(at, actor) } else { self.on_clock(at) }
         }
     }
 
@@ -142,16 +137,16 @@ impl Network {
 
     /// Bytes of new data delivered so far, from the beginning on.
     pub fn delivered_bytes(&self) -> u64 {
-        self.flows.iter().map(Flow::delivered_bytes).sum()
+        self.delivered_bytes
     }
 
-    fn on_path(&mut self, at: Time, index: usize) {
-        while let Some(Delivered { due, queued, payload: mut packet, .. }) = self.paths[index].poll(at) {
+    fn on_link(&mut self, at: Time, index: usize) {
+        while let Some(Delivered { due, queued, payload: mut packet, .. }) = self.links[index].path.poll(at) {
             packet.passed += 1;
             packet.queued += queued;
             self.forward(due, packet);
         }
-        self.agenda.set(index, self.paths[index].next_event());
+        self.agenda.set(index, self.links[index].path.next_event());
     }
 
     /// Puts a packet on the next link of its route, or hands it out at the end.
@@ -159,14 +154,16 @@ impl Network {
         let flow = &mut self.flows[packet.flow];
         if let Some(link) = flow.route(packet.to).get(packet.passed).copied() {
             let (number, bytes) = (packet.flow as u32, packet.frame.wire_bytes(packet.segment));
-            self.paths[link].enqueue(now, number, packet, bytes);
-            return self.agenda.set(link, self.paths[link].next_event());
+            let path = &mut self.links[link].path;
+            path.enqueue(now, number, packet, bytes);
+            return self.agenda.set(link, path.next_event());
         }
         let InTransit { frame, segment, flow: index, to, entered, queued, fate, .. } = packet;
         match fate {
             Some(fate) => {
                 fate.arrived();
-                flow.on_data(now, now.since(entered), queued, frame.wire_bytes(segment), frame.tcp_data(segment));
+                let (bytes, data) = (frame.wire_bytes(segment), frame.tcp_data(segment));
+                self.delivered_bytes += flow.on_data(now, now.since(entered), queued, bytes, data);
             }
             None => flow.on_way_back(now.since(entered)),
         }
@@ -175,15 +172,13 @@ impl Network {
 
     /// Begins the measurement, takes samples at the end of each bin, and ends it.
     fn on_clock(&mut self, now: Time) {
-        if now == self.measure_from {
+        if self.clock.begins(now) {
             self.flows.iter_mut().for_each(Flow::begin_measurement);
-            self.before_measurement = self.links().map(Path::counters).collect();
+            self.links.iter_mut().for_each(Link::begin_measurement);
         }
-        if self.record && now == self.next_sample() {
-            self.samples += 1;
+        if self.clock.samples(now) {
             self.flows.iter_mut().for_each(Flow::sample);
-            let (links, queues) = (&self.paths, &mut self.queues);
-            queues.iter_mut().zip(links).for_each(|(queue, link)| queue.push(link.queued_bytes()));
+            self.links.iter_mut().for_each(Link::sample);
         }
         if now >= self.end {
             self.finish(now);
@@ -192,18 +187,9 @@ impl Network {
     }
 
     fn set_clock(&mut self, now: Time) {
-        let measure = Some(self.measure_from).filter(|time| *time > now);
-        let sample = self.record.then(|| self.next_sample());
-        let running = [measure, sample, Some(self.end)].into_iter().flatten().min().filter(|_| self.outcome.is_none());
-        self.agenda.set(self.paths.len(), running);
-    }
-
-    fn next_sample(&self) -> Time {
-        Time::ZERO + BIN * (self.samples + 1)
-    }
-
-    fn links(&self) -> impl Iterator<Item = &Path<InTransit>> {
-        self.paths.iter().take(self.before_measurement.len())
+        let running = self.outcome.is_none();
+        let next = self.clock.next_event(now).into_iter().chain([self.end]).min().filter(|_| running);
+        self.agenda.set(self.links.len(), next);
     }
 
     /// From now on nothing counts.
@@ -212,12 +198,7 @@ impl Network {
             return;
         }
         let end = now.min(self.end);
-        let before = self.before_measurement.iter().zip(std::mem::take(&mut self.queues));
-        let link = |(link, (before, queue)): (&Path<InTransit>, (&Counters, _))| LinkOutcome {
-            counters: link.counters() - *before,
-            queue,
-        };
-        let links = self.links().zip(before).map(link).collect();
+        let links = self.links.iter().take(self.configured).map(Link::outcome).collect();
         let flows = self.flows.iter().map(|flow| flow.outcome(end)).collect();
         let bursts = self.flows.iter_mut().map(Flow::burst).collect();
         self.outcome = Some((Outcome { flows, links }, bursts));

@@ -11,9 +11,9 @@ use rustix::mm::{MlockAllFlags, mlockall};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// The most frames read from a device before those that are due are looked at again.
+/// The most frames read from each device before the thread looks whether it should end.
 const READS: usize = 16;
 
 /// A frame can't be larger than this.
@@ -54,7 +54,6 @@ impl Worker {
         let _ = mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT);
         let mut buffer = vec![0; FRAME];
         loop {
-            self.network.advance(self.now());
             self.deliver();
             let left = self.next_event().map(|next| next.since(self.now()));
             let goes_on = stop
@@ -63,10 +62,7 @@ impl Worker {
             if !goes_on {
                 return self.report();
             }
-            for side in [Side::Left, Side::Right] {
-                self.receive(side, &mut buffer)
-                    .map_err(|error| EmulatorError::System { doing: "reading a TUN device", error })?;
-            }
+            self.receive(&mut buffer)?;
         }
     }
 
@@ -79,48 +75,61 @@ impl Worker {
         self.outbox.deadline(next).or(next)
     }
 
-    /// Puts what has come on its way, each frame with its own time: the packets of one were sent at once.
-    fn receive(&mut self, side: Side, buffer: &mut [u8]) -> io::Result<()> {
+    /// Reads what has come; what becomes due meanwhile isn't kept waiting.
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<(), EmulatorError> {
+        let failed = |error| EmulatorError::System { doing: "reading a TUN device", error };
         for _ in 0..READS {
-            let tun = self.tun(side);
-            let bytes = match tun.read(buffer) {
-                Ok(bytes) => bytes,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            let frame = buffer.get(..bytes).and_then(|bytes| Frame::parse(bytes, tun.offloads()));
-            let now = self.now();
-            if !frame.is_some_and(|frame| self.network.enter(now, side, frame)) {
-                self.stray += 1;
+            let left = self.read(Side::Left, buffer).map_err(failed)?;
+            let right = self.read(Side::Right, buffer).map_err(failed)?;
+            if !left && !right {
+                break;
             }
+            self.deliver();
         }
         Ok(())
     }
 
+    /// Puts a frame on its way, with its own time, which is that of all its packets: they were sent at once. Whether there was
+    /// one.
+    fn read(&mut self, side: Side, buffer: &mut [u8]) -> io::Result<bool> {
+        let tun = self.tun(side);
+        let bytes = match tun.read(buffer) {
+            Ok(bytes) => bytes,
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        };
+        let frame = buffer.get(..bytes).and_then(|bytes| Frame::parse(bytes, tun.offloads()));
+        let now = self.now();
+        if !frame.is_some_and(|frame| self.network.enter(now, side, frame)) {
+            self.stray += 1;
+        }
+        Ok(true)
+    }
+
     /// Hands what is due to the kernel.
     fn deliver(&mut self) {
+        self.network.advance(self.now());
         while let Some(arrival) = self.network.pop() {
             self.outbox.push(arrival);
         }
         if self.outbox.deadline(self.network.next_event()).is_none_or(|deadline| deadline > self.now()) {
             return;
         }
-        let mut outbox = std::mem::replace(&mut self.outbox, Outbox::new(Duration::ZERO));
-        outbox.drain().for_each(|run| self.write(&run));
-        self.outbox = outbox;
+        for run in self.outbox.take() {
+            self.write(&run);
+        }
         self.delivered_bytes.store(self.network.delivered_bytes(), Ordering::Relaxed);
     }
 
     /// A packet has left when the write has returned: the time that it takes is part of how late the packet is.
     fn write(&mut self, run: &Run) {
-        let tun = match run.to {
-            Side::Left => &self.left,
-            Side::Right => &self.right,
-        };
-        if tun.write(run.frame.cut(run.segments(), &mut self.scratch)).is_err() {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        if self.tun(run.to).write(run.frame.cut(run.segments(), &mut scratch)).is_err() {
             self.undelivered += run.due.len() as u64;
         }
+        self.scratch = scratch;
         let now = self.now();
         run.due.iter().for_each(|due| self.lateness.record(now.since(*due)));
     }

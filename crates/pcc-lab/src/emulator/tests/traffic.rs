@@ -1,10 +1,14 @@
 //! Real packets. Where there is no TUN, or this isn't root, nothing can be tested.
 
-use super::*;
+use crate::emulator::*;
 use crate::link::{Loss, PathConfig};
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
+use nix::sys::time::TimeSpec;
 use pcc::Rate;
-use std::io::{Read, Write};
+use std::io::{IoSliceMut, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::time::SystemTime;
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -55,6 +59,17 @@ fn udp(host: &Namespace, address: Ipv4Addr) -> UdpSocket {
     socket
 }
 
+/// Receives a datagram; when it came by the kernel's clock, so that it doesn't count when this thread woke up.
+fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> SystemTime {
+    let mut control = nix::cmsg_space!(TimeSpec);
+    let mut iov = [IoSliceMut::new(buffer)];
+    let message = recvmsg::<()>(socket.as_raw_fd(), &mut iov, Some(&mut control), MsgFlags::empty()).unwrap();
+    match message.cmsgs().unwrap().next() {
+        Some(ControlMessageOwned::ScmTimestampns(at)) => SystemTime::UNIX_EPOCH + Duration::from(at),
+        other => panic!("no time but {other:?}"),
+    }
+}
+
 #[test]
 fn datagrams_arrive_after_the_delay_in_order() {
     for offload in [false, true] {
@@ -62,7 +77,8 @@ fn datagrams_arrive_after_the_delay_in_order() {
         let link = PathConfig { capacity: rate.into(), queue: 100_000.into(), ..PathConfig::delay_only(15 * MS) };
         let Some(Hosts { left, right, emulator }) = hosts(offload, link, 7 * MS) else { return };
         let (sender, receiver) = (udp(&left, LEFT), udp(&right, RIGHT));
-        let origin = Instant::now();
+        setsockopt(&receiver, sockopt::ReceiveTimestampns, &true).unwrap();
+        let (origin, origin_of_kernel) = (Instant::now(), SystemTime::now());
         let sending = std::thread::spawn(move || {
             for number in 0..100u64 {
                 let mut datagram = [0; 972];
@@ -72,50 +88,64 @@ fn datagrams_arrive_after_the_delay_in_order() {
                 std::thread::sleep(MS);
             }
         });
-        let mut buffer = [0; 2000];
+        let expected = 15 * MS + rate.time_for(1000);
+        let mut buffer = [0; 972];
         let mut errors = Vec::new();
         for number in 0..100 {
-            assert_eq!(receiver.recv(&mut buffer).unwrap(), 972);
+            let came = receive(&receiver, &mut buffer).duration_since(origin_of_kernel).unwrap();
             assert_eq!(u64::from_ne_bytes(buffer[..8].try_into().unwrap()), number);
             let sent = Duration::from_nanos(u64::from_ne_bytes(buffer[8..16].try_into().unwrap()));
-            let took = origin.elapsed() - sent;
-            assert!(took >= 15 * MS + rate.time_for(1000));
-            errors.push(took - 15 * MS - rate.time_for(1000));
+            assert!(origin.elapsed() - sent >= expected);
+            errors.push(came.saturating_sub(sent + expected));
         }
         sending.join().unwrap();
-        assert!(emulator.delivered_bytes() <= 100_000);
+        // Counted just after it is delivered.
+        assert!((0..20_000).any(|_| {
+            std::thread::sleep(MS);
+            emulator.delivered_bytes() == 100_000
+        }));
         let report = emulator.stop().unwrap();
-        errors.sort_unstable();
-        // Where the thread was late, so is all else.
-        assert!(errors[50] < 2 * MS + report.lateness.p99, "{errors:?} {report:?}");
         let flow = &report.outcome.flows[0];
         assert_eq!((flow.sent, flow.lost, flow.delivered_bytes), (100, 0, 100_000));
         assert!(flow.rtt.quantile(0.0) >= 22 * MS);
         assert_eq!((report.undelivered, report.stray, report.interface_drops), (0, 0, 0));
         assert_eq!(report.outcome.links[0].counters.delivered, 100);
+        errors.sort_unstable();
+        // Without real-time priority, the thread may be late on a busy machine.
+        if report.lateness.p99 < MS {
+            assert!(errors[50] < 2 * MS, "{errors:?} {report:?}");
+        } else {
+            println!("skipped: this machine woke the emulator too late to judge its accuracy ({:?})", report.lateness);
+        }
     }
 }
 
 #[test]
 fn the_queue_has_room_for_so_many_bytes_and_no_more() {
-    // Serving a packet takes a second, and the whole burst comes in less.
-    let rate = Rate::from_bits_per_sec(8000.0);
+    // Serving a packet takes ten seconds.
+    let rate = Rate::from_bits_per_sec(800.0);
     let link = PathConfig { capacity: rate.into(), queue: 10_999.into(), ..PathConfig::delay_only(MS) };
-    let Some(Hosts { left, emulator, .. }) = hosts(true, link, MS) else { return };
-    let sender = udp(&left, LEFT);
+    let Some(Hosts { left, right, emulator }) = hosts(true, link, MS) else { return };
+    let (sender, receiver) = (udp(&left, LEFT), udp(&right, RIGHT));
     let began = Instant::now();
     for _ in 0..50 {
         sender.send_to(&[0; 972], (RIGHT, 5000)).unwrap();
     }
-    std::thread::sleep(100 * MS);
+    // Each time that the emulator reads on the right it has read on the left.
+    for _ in 0..50 {
+        receiver.send_to(b"read", (LEFT, 5000)).unwrap();
+        sender.recv(&mut [0; 4]).unwrap();
+    }
     let took = began.elapsed();
     let report = emulator.stop().unwrap();
     let counters = report.outcome.links[0].counters;
     assert_eq!(counters.enqueued, 50);
-    if took < SECOND {
-        assert_eq!((counters.dropped, counters.delivered), (40, 0));
-    }
     assert_eq!((report.outcome.flows[0].sent, report.outcome.flows[0].lost), (50, counters.dropped));
+    if took < 10 * SECOND {
+        assert_eq!((counters.dropped, counters.delivered), (40, 0));
+    } else {
+        println!("skipped: the burst took {took:?} on this machine");
+    }
 }
 
 #[test]
@@ -154,6 +184,5 @@ fn tcp_gets_through_loss_unharmed() {
         let headers = flow.delivered_bytes - BYTES as u64;
         assert!((BYTES as u64 / 1500 * 40..BYTES as u64 / 1448 * 80).contains(&headers), "{headers}");
         assert_eq!((report.undelivered, report.interface_drops), (0, 0), "{report:?}");
-        println!("{:?} {:?} {:?}", report.lateness, report.cpu, report.bursts);
     }
 }
