@@ -1,4 +1,4 @@
-//! `pcc lab`: experiments in virtual time.
+//! `pcc lab`: experiments in virtual time, and programs behind emulated paths.
 
 mod figures;
 mod plots;
@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Experiments with congestion controllers in virtual time: no network, no privileges, the same result for the same seed.
+/// Experiments: controllers in virtual time, with the same result for the same seed, and any program behind an emulated path.
 #[derive(clap::Subcommand)]
 pub enum Command {
     Run(run::Args),

@@ -109,3 +109,35 @@ pub fn run(args: &Args) -> ExitCode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use pcc_lab::link::Queue;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn path(options: &str) -> PathConfig {
+        Cli::parse_from(format!("shell {options}").split_whitespace()).args.path()
+    }
+
+    #[test]
+    fn the_queue_holds_a_round_trip_if_nothing_else_is_said() {
+        let queue = |options| path(options).queue;
+        assert_eq!(queue("--rate 42mbit --rtt 800ms"), Queue::from(4_200_000));
+        assert_eq!(queue("--rate 1mbit --rtt 10ms"), Queue::from(LEAST_QUEUE));
+        assert_eq!(queue("--rate 1mbit --queue 1mb"), Queue::from(1_000_000));
+    }
+
+    #[test]
+    fn each_direction_takes_half_of_the_round_trip() {
+        let path = path("--rtt 30ms --jitter 2ms --loss 1%");
+        assert_eq!((path.delay, path.jitter), (Duration::from_millis(15), Duration::from_millis(2)));
+        assert_eq!((path.capacity, path.loss), (Capacity::Unlimited, 0.01.into()));
+    }
+}

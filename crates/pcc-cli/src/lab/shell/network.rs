@@ -32,6 +32,8 @@ impl Network {
         let (outside, number) = free_device()?;
         let device = device_name(number);
         let [host, address] = addresses(number);
+        // Else this machine looks for routers behind the path.
+        let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{device}/disable_ipv6"), "1");
         Namespace::current()?.attach(&device, &[host], (address, 32))?;
         namespace.attach(INSIDE, &[address], (Ipv4Addr::UNSPECIFIED, 0))?;
         Ok(Network { namespace, inside, outside, device, address, host })

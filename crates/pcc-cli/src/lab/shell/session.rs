@@ -71,5 +71,5 @@ fn doubt(report: &Report) -> Option<String> {
         return Some(format!("\npcc: doubtful: the kernel dropped {unasked} packets that no link was to drop"));
     }
     let late = report.lateness.p99 > LATE;
-    late.then(|| "\npcc: doubtful: this machine is too busy to deliver packets in time".to_owned())
+    late.then(|| "\npcc: doubtful: this machine is too slow or too busy to deliver packets in time".to_owned())
 }

@@ -51,7 +51,7 @@ impl Guarded {
         let thread = std::thread::Builder::new().name("guard".to_owned()).spawn(move || {
             let (child, pid) = match start(&mut command) {
                 Ok((mut child, pid, guard)) => {
-                    // Nobody waits for this any more, or it is taken from the channel.
+                    // The receiver, below, waits for it.
                     let _ = started.send(Ok((guard, child.stdout.take(), child.stderr.take())));
                     (child, pid)
                 }
