@@ -2,6 +2,9 @@
 //!
 //! The flows of a [`Group`] share two threads, one for each side, so that the processor time of each side is known. It is that of
 //! the threads or of the outside programs, in user space and in the kernel; what the kernel does in interrupts isn't in it.
+//!
+//! The threads of TCP and QUIC run before all other programs, where this process may ask for that: else a busy machine changes what a
+//! sender does. Outside programs don't, for some of them never wait.
 
 mod app;
 mod pacing;

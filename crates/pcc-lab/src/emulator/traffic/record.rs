@@ -75,10 +75,10 @@ impl Record {
 fn later(mut event: Event, by: Duration) -> Event {
     match &mut event {
         Event::Interval { time, result, .. } => {
-            *time = *time + by;
-            result.start = result.start + by;
+            *time += by;
+            result.start += by;
         }
-        Event::Decision { time, .. } | Event::Phase { time, .. } => *time = *time + by,
+        Event::Decision { time, .. } | Event::Phase { time, .. } => *time += by,
     }
     event
 }
