@@ -53,10 +53,11 @@ impl ControllerConfig {
     pub fn profile(&self) -> Result<Profile, ControllerError> {
         let known = profiles::all();
         let Some(mut profile) = known.iter().find(|profile| profile.name == self.name).cloned() else {
-            return Err(if baselines::NAMES.contains(&self.name.as_str()) {
+            let fixed = || pcc_tcp::NAMES.iter().chain(baselines::NAMES).copied();
+            return Err(if fixed().any(|name| name == self.name) {
                 ControllerError::NoConstants { name: self.name.clone() }
             } else {
-                let names = known.iter().map(|profile| profile.name).chain(baselines::NAMES.iter().copied());
+                let names = known.iter().map(|profile| profile.name).chain(fixed());
                 ControllerError::unknown("controller", &self.name, names)
             });
         };
@@ -93,7 +94,10 @@ impl ControllerConfig {
     }
 
     fn baseline(&self, seed: u64) -> Option<Box<dyn CongestionControl>> {
-        if self.set.is_empty() && self.utility.is_none() { baselines::build(&self.name, seed) } else { None }
+        if !self.set.is_empty() || self.utility.is_some() {
+            return None;
+        }
+        baselines::build(&self.name, seed).or_else(|| pcc_tcp::build(&self.name, seed))
     }
 }
 

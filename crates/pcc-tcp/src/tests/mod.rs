@@ -1,0 +1,1 @@
+//! Tests of the C core against the Rust core.
