@@ -24,7 +24,6 @@ static inline void allegro_plan(struct control *c, const struct path *path, stru
 	if (!c->rate) {
 		allegro_set_rate(c, initial_rate(&ALLEGRO.start, path->mtu, path->rtt));
 		c->first_rate = c->rate;
-		c->probe_step = ALLEGRO.min_step;
 	}
 	control_assign(c, plan);
 	plan->rate = c->rate;
@@ -80,11 +79,11 @@ static inline s32 preference(u32 profile, const struct pair *pair)
 static inline bool allegro_on_round(struct control *c)
 {
 	const struct probes *probes = &c->probes;
-	u64 arrived = arrived_in_spite(probes);
 	bool reached = true;
 	s32 sum = 0;
+	u64 arrived;
 
-	if (arrived) {
+	if (arrived_in_spite(probes, &arrived)) {
 		allegro_limit(c, arrived);
 		return true;
 	}

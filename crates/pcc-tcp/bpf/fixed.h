@@ -3,7 +3,7 @@
  * Fixed point for a machine without floats, signed division and 128-bit integers.
  *
  * A `fixed` is a real number times 2^30. Rates are whole bit/s, times whole ns, both as u64. Everything
- * saturates instead of overflowing. Bounds of errors are asserted by tests/fixed.rs over the whole domain.
+ * saturates instead of overflowing. Bounds of errors are asserted by src/tests/fixed.rs over the whole domain.
  */
 #pragma once
 
@@ -89,7 +89,7 @@ static inline u32 bits(u64 x)
 	return count + (u32)x;
 }
 
-/* part / whole, with an error of 2^-30 + 2^-32 * part / whole. */
+/* part / whole, with an error below 2^-29 + 2^-32 * part / whole: of a large whole only the 33 highest bits count. */
 static inline fixed ratio(u64 part, u64 whole)
 {
 	u32 excess = bits(whole) > 33 ? bits(whole) - 33 : 0;

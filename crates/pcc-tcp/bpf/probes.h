@@ -69,14 +69,16 @@ static inline u64 rate_difference(const struct pair *pair)
 	return pair->faster.rate - pair->slower.rate < asked / 2 ? 0 : pair->faster.rate - pair->slower.rate;
 }
 
-/* What arrived of a pair that says nothing about the rate but lost too much to go on; 0 if there is none. */
-static inline u64 arrived_in_spite(const struct probes *probes)
+/* Whether a pair says nothing about the rate but lost too much to go on; what arrived of it is the rate to go to. */
+static inline bool arrived_in_spite(const struct probes *probes, u64 *arrived)
 {
 	for (u32 i = 0; i < MOST_PAIRS && i < probes->pairs; i++) {
 		const struct pair *pair = &probes->results[i];
 
-		if (!rate_difference(pair) && pair->slower.loss > LIMITED_LOSS)
-			return throughput(&pair->slower);
+		if (!rate_difference(pair) && pair->slower.loss > LIMITED_LOSS) {
+			*arrived = throughput(&pair->slower);
+			return true;
+		}
 	}
-	return 0;
+	return false;
 }

@@ -10,6 +10,7 @@ static inline void control_init(struct control *c, u32 profile, u64 seed)
 {
 	c->profile = profile;
 	c->random = seed;
+	c->probe_step = ALLEGRO.min_step;
 }
 
 /* The next interval to send. Sending never pauses: while results are awaited the rate is held. */

@@ -242,8 +242,7 @@ static inline bool vivace_on_result(struct control *c, const struct plan *plan, 
 	}
 	if (plan->role != ROLE_PROBE || !probes_on_result(&c->probes, plan, result))
 		return false;
-	arrived = arrived_in_spite(&c->probes);
-	if (arrived)
+	if (arrived_in_spite(&c->probes, &arrived))
 		vivace_limit(c, arrived);
 	else
 		vivace_on_round(c);

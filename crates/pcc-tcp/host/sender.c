@@ -2,6 +2,9 @@
 /* The sender as functions that Rust can call. */
 #include "sender.h"
 
+/* As asserted in src/ffi.rs too. */
+_Static_assert(sizeof(struct ack) == 56, "struct ack is not what Rust takes it for");
+
 u64 pcc_sender_size(void)
 {
 	return sizeof(struct sender);

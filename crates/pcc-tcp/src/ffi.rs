@@ -1,5 +1,8 @@
 //! The C sender, behind safe calls.
 
+#[cfg(test)]
+pub mod testing;
+
 use std::ffi::c_void;
 
 /// What the kernel knows when an acknowledgement has been taken in: `struct ack` of `bpf/monitor.h`, where it is explained.
@@ -16,6 +19,9 @@ pub struct Ack {
     pub rtt: u64,
     pub srtt: u64,
 }
+
+// As asserted in `host/sender.c` too.
+const _: () = assert!(size_of::<Ack>() == 56);
 
 /// `enum profile` of `bpf/utility.h`.
 #[repr(u32)]
@@ -61,7 +67,7 @@ pub struct Sender(Memory);
 impl Sender {
     pub fn new(profile: Profile, seed: u64, ack: &Ack) -> Sender {
         let mut memory = Memory::zeroed(pcc_sender_size());
-        // SAFETY: the memory has the size and the alignment of a `struct sender`, which the call initialises.
+        // SAFETY: the memory has the size and the alignment of a `struct sender` and is zero, as the call asks for.
         unsafe { pcc_sender_init(memory.get_mut(), profile, seed, ack) };
         Sender(memory)
     }
