@@ -28,11 +28,11 @@ use pcc::{CongestionControl, Event, Observer, Profile, profiles};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A controller: one of [`pcc::profiles`] with what differs, or a baseline.
+/// A controller: one of [`pcc::profiles`] with what differs, the kernel's PCC, or a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ControllerConfig {
-    /// The name of a profile or a baseline.
+    /// The name of a profile, of [`pcc_tcp::NAMES`] or of a baseline.
     pub name: String,
     /// Constants of the profile to override, by the names of the fields of [`Profile`] in kebab-case: `control`,
     /// `utility` and `guards`. Rates have a unit (`"2mbit"`) or are in bit/s; `"off"` turns off what can be.
@@ -44,20 +44,20 @@ pub struct ControllerConfig {
 }
 
 impl ControllerConfig {
-    /// A profile or a baseline as it is.
+    /// A controller as it is.
     pub fn named(name: &str) -> ControllerConfig {
         ControllerConfig { name: name.to_owned(), set: toml::Table::new(), utility: None }
     }
 
-    /// The profile with its overrides; a baseline has none.
+    /// The profile with its overrides; other controllers have none.
     pub fn profile(&self) -> Result<Profile, ControllerError> {
         let known = profiles::all();
         let Some(mut profile) = known.iter().find(|profile| profile.name == self.name).cloned() else {
-            let fixed = || pcc_tcp::NAMES.iter().chain(baselines::NAMES).copied();
-            return Err(if fixed().any(|name| name == self.name) {
+            let others = || pcc_tcp::NAMES.iter().chain(baselines::NAMES).copied();
+            return Err(if others().any(|name| name == self.name) {
                 ControllerError::NoConstants { name: self.name.clone() }
             } else {
-                let names = known.iter().map(|profile| profile.name).chain(fixed());
+                let names = known.iter().map(|profile| profile.name).chain(others());
                 ControllerError::unknown("controller", &self.name, names)
             });
         };
@@ -76,16 +76,16 @@ impl ControllerConfig {
 
     /// A controller with random choices from `seed`.
     pub fn build(&self, seed: u64) -> Result<Box<dyn CongestionControl>, ControllerError> {
-        match self.baseline(seed) {
+        match self.other(seed) {
             Some(control) => Ok(control),
             None => Ok(Box::new(self.profile()?.build(seed))),
         }
     }
 
-    /// A controller with random choices from `seed`, and the log of its events; that of a baseline stays empty.
+    /// A controller with random choices from `seed`, and the log of its events; only a profile has any.
     pub fn build_logged(&self, seed: u64) -> Result<(Box<dyn CongestionControl>, EventLog), ControllerError> {
         let log = EventLog::default();
-        if let Some(control) = self.baseline(seed) {
+        if let Some(control) = self.other(seed) {
             return Ok((control, log));
         }
         let mut control = self.profile()?.build(seed);
@@ -93,7 +93,8 @@ impl ControllerConfig {
         Ok((Box::new(control), log))
     }
 
-    fn baseline(&self, seed: u64) -> Option<Box<dyn CongestionControl>> {
+    /// One that isn't a profile.
+    fn other(&self, seed: u64) -> Option<Box<dyn CongestionControl>> {
         if !self.set.is_empty() || self.utility.is_some() {
             return None;
         }
