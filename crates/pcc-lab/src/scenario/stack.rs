@@ -21,12 +21,15 @@ pub enum Stack {
 const OF_NOQ: &str = "noq-";
 
 /// The kernel's controllers, and their counterparts among ours.
-const OF_KERNEL: [(&str, &str); 8] = [
+const OF_KERNEL: [(&str, &str); 11] = [
     ("bbr", "bbr1"),
     ("bic", "bic"),
     ("cubic", "cubic"),
     ("hybla", "hybla"),
     ("illinois", "illinois"),
+    ("pcc_allegro", "kernel-allegro"),
+    ("pcc_vivace", "kernel-vivace"),
+    ("pcc_vivaceloss", "kernel-vivace-loss"),
     ("reno", "newreno"),
     ("vegas", "vegas"),
     ("westwood", "westwood"),
