@@ -115,7 +115,11 @@ fn the_simulator_and_the_emulator_are_compared() {
 fn what_only_reality_knows_is_refused_there() {
     let flow = |keys: &str| format!("[[flow]]\n{keys}\n");
     refused(&flow("stack = 'tcp'\ncontroller = 'vgas'"), &[], "the kernel has no TCP \"vgas\"");
-    refused(&flow("command = 'no-such-program {server}'"), &[], "flow.0.command: there is no program \"no-such-program\"");
+    refused(
+        &flow("command = 'no-such-program {server}'"),
+        &[],
+        "flow.0.command: there is no program \"no-such-program\"",
+    );
     refused(&flow("controller = 'cubic'"), &["--set", "packet-size=1200"], "packet-size: on the emulator packets have");
     let video = "controller = 'cubic'\nvideo = { bitrate = '1mbit', chunk = '1s', buffer = '4s' }";
     refused(&flow(video), &[], "a video runs on the simulator only");
