@@ -3,6 +3,7 @@
 mod controls;
 mod fixed;
 mod regression;
+mod senders;
 mod utilities;
 
 use crate::ffi::Profile;
