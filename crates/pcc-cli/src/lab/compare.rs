@@ -53,26 +53,20 @@ pub fn run(args: &Args) -> ExitCode {
 
 fn experiment(args: &Args, plan: &Plan) -> anyhow::Result<()> {
     let seeds = args.selection.seeds(plan)?;
-    let [mut simulated, mut emulated] = [Vec::new(), Vec::new()];
-    // The emulator first: what it isn't allowed to do shows before any work is done.
-    for (on, reports) in [(On::Emulator, &mut emulated), (On::Simulator, &mut simulated)] {
-        let machine = Machine::new(on, None)?;
-        *reports = machine.run(plan, &seeds, |_| false, |report| Ok(report.without_details()))?;
-    }
+    // Privileges are to be had before there are threads, and what can't be simulated is to show before the long part.
+    let emulator = Machine::new(On::Emulator, None)?;
+    let simulator = Machine::new(On::Simulator, None)?;
+    let run = |machine: &Machine| machine.run(plan, &seeds, |_| false, |report| Ok(report.without_details()));
+    let simulated = run(&simulator)?;
+    let emulated = run(&emulator)?;
     let mut comparisons = compare(&simulated, &emulated);
     comparisons.retain(|row| args.metric.is_empty() || args.metric.iter().any(|metric| metric == row.metric));
-    if args.json {
-        return Ok(show(&json(&comparisons)?)?);
-    }
     let doubtful = emulated.iter().filter(|run| run.emulator.as_ref().is_some_and(|e| e.doubt.is_some())).count();
-    let note = match doubtful {
-        0 => String::new(),
-        _ => format!(
-            "{doubtful} of {} runs on the emulator don't count: see pcc lab run --on emulator\n",
-            emulated.len()
-        ),
-    };
-    Ok(show(&format!("{}\n{}{note}", heading(plan, &seeds), comparison_table(&comparisons)))?)
+    if doubtful > 0 {
+        eprintln!("{doubtful} of {} runs on the emulator don't count: see pcc lab run --on emulator", emulated.len());
+    }
+    let table = || format!("{}\n{}", heading(plan, &seeds), comparison_table(&comparisons));
+    Ok(show(&if args.json { json(&comparisons)? } else { table() })?)
 }
 
 fn json(comparisons: &[Comparison]) -> anyhow::Result<String> {

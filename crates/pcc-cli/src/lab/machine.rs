@@ -5,6 +5,7 @@ use super::progress::Progress;
 use pcc_lab::emulator::{EmulatorError, privileges};
 use pcc_lab::report::RunReport;
 use pcc_lab::scenario::Plan;
+use std::collections::BTreeSet;
 
 /// Where scenarios run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -40,7 +41,7 @@ impl Machine {
     }
 
     /// Runs every case with every seed, and gives what `finish` makes of the reports, the seeds of a case one after the other. Runs that `record`
-    /// picks by their seed keep what plots over time need. Cases whose programs aren't there are skipped, with a line about it, unless all are.
+    /// picks by their seed keep what plots over time need. Cases whose programs aren't there are left out, with a line about it, unless all are.
     pub fn run(
         &self,
         plan: &Plan,
@@ -62,14 +63,13 @@ impl Machine {
                 let each: u64 = plan.cases.iter().map(|case| case.scenario.duration.0.as_secs()).sum();
                 let progress = Progress::start(each * seeds.len() as u64, "seconds");
                 let mut before = 0;
-                let mut skipped = None;
+                let mut skipped = BTreeSet::new();
                 let reports = plan.in_turn(seeds, |case, seed| {
                     let emulated = case.emulate(seed, record(seed), &|passed| progress.show(before + passed.as_secs()));
                     before += case.scenario.duration.0.as_secs();
                     match emulated {
                         Err(error @ EmulatorError::NoProgram { .. }) => {
-                            eprintln!("skipped: {}{error}", case.name());
-                            skipped = Some(error);
+                            skipped.insert(error.to_string());
                             Ok(None)
                         }
                         emulated => finish(emulated?).map(Some),
@@ -77,10 +77,9 @@ impl Machine {
                 })?;
                 progress.finish();
                 let reports: Vec<RunReport> = reports.into_iter().flatten().collect();
-                match skipped {
-                    Some(error) if reports.is_empty() => Err(error.into()),
-                    _ => Ok(reports),
-                }
+                anyhow::ensure!(!reports.is_empty(), "{}", Vec::from_iter(skipped).join("; "));
+                skipped.iter().for_each(|reason| eprintln!("skipped: {reason}"));
+                Ok(reports)
             }
         }
     }

@@ -1,6 +1,5 @@
 //! Plots of runs over time.
 
-use super::machine::Machine;
 use super::write;
 use pcc_lab::plot::timeline;
 use pcc_lab::report::RunReport;
@@ -10,20 +9,38 @@ use std::path::Path;
 /// With more runs than this, only those with the first seed are drawn.
 const MOST_DRAWN: usize = 50;
 
-/// Runs every case with every seed as [`Machine::run`] does, and draws each run.
-pub fn run(machine: &Machine, plan: &Plan, seeds: &[u64], folder: &Path) -> anyhow::Result<Vec<RunReport>> {
-    let runs = plan.cases.len() * seeds.len();
-    let all = runs <= MOST_DRAWN;
-    if !all && seeds.len() > 1 {
-        eprintln!("{runs} runs: only those with seed {} are drawn", seeds[0]);
-    }
-    let drawn = |seed| all || Some(&seed) == seeds.first();
-    machine.run(plan, seeds, drawn, |report| {
-        if drawn(report.seed) {
-            write(&folder.join(file_name(&report)), &timeline(&plan.scenario.title, &report)?)?;
+/// Which runs are drawn, by their seeds.
+#[derive(Clone, Copy)]
+pub enum Drawn {
+    All,
+    OnlyOf(u64),
+}
+
+impl Drawn {
+    /// Those of a plan with these seeds.
+    pub fn of(plan: &Plan, seeds: &[u64]) -> Drawn {
+        let runs = plan.cases.len() * seeds.len();
+        match seeds {
+            [first, _, ..] if runs > MOST_DRAWN => {
+                eprintln!("{runs} runs: only those with seed {first} are drawn");
+                Drawn::OnlyOf(*first)
+            }
+            _ => Drawn::All,
         }
-        Ok(report.without_details())
-    })
+    }
+
+    /// Whether runs with this seed are.
+    pub fn has(self, seed: u64) -> bool {
+        match self {
+            Drawn::All => true,
+            Drawn::OnlyOf(only) => seed == only,
+        }
+    }
+}
+
+/// Draws a run that was recorded.
+pub fn draw(folder: &Path, title: &str, report: &RunReport) -> anyhow::Result<()> {
+    write(&folder.join(file_name(report)), &timeline(title, report)?)
 }
 
 /// Such as `cubic-75kB-seed-1.svg`.

@@ -1,8 +1,9 @@
 //! `pcc lab run`: a scenario.
 
 use super::machine::{Machine, On};
+use super::plots::{self, Drawn};
 use super::selection::{Selection, heading};
-use super::{json_lines, plots, write};
+use super::{json_lines, write};
 use crate::output::{USAGE, show};
 use anyhow::Context;
 use pcc_lab::report::table;
@@ -68,13 +69,30 @@ fn experiment(args: &Args, plan: &Plan) -> anyhow::Result<()> {
         // Before the work that would be lost.
         std::fs::create_dir_all(folder).with_context(|| format!("can't create {}", folder.display()))?;
     }
-    let reports = match &args.out {
-        Some(folder) => plots::run(&machine, plan, &seeds, folder)?,
-        None => machine.run(plan, &seeds, |_| false, |report| Ok(report.without_details()))?,
-    };
+    let drawn = args.out.is_some().then(|| Drawn::of(plan, &seeds));
+    // Real time isn't to be lost if a later run fails.
+    let at_once = args.json && args.on == On::Emulator;
+    let reports = machine.run(
+        plan,
+        &seeds,
+        |seed| drawn.is_some_and(|drawn| drawn.has(seed)),
+        |report| {
+            if let Some(folder) = args.out.as_ref().filter(|_| drawn.is_some_and(|drawn| drawn.has(report.seed))) {
+                plots::draw(folder, &plan.scenario.title, &report)?;
+            }
+            if at_once {
+                show(&json_lines([&report])?)?;
+            }
+            Ok(report.without_details())
+        },
+    )?;
     let lines = json_lines(&reports)?;
     let text = format!("{}\n{}", heading(plan, &seeds), table(&reports));
-    show(if args.json { &lines } else { &text })?;
+    match (args.json, at_once) {
+        (true, true) => {}
+        (true, false) => show(&lines)?,
+        (false, _) => show(&text)?,
+    }
     if let Some(folder) = &args.out {
         write(&folder.join("runs.jsonl"), &lines)?;
         write(&folder.join("table.txt"), &text)?;

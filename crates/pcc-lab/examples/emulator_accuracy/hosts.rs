@@ -1,7 +1,7 @@
 //! A host on each side of a link.
 
 use nix::sys::socket::{setsockopt, sockopt};
-use pcc_lab::emulator::{Addressing, Config, Emulator, EmulatorError, Namespace, Route, Tun};
+use pcc_lab::emulator::{Addressing, Config, Emulator, EmulatorError, Namespace, Route, To, Tun};
 use pcc_lab::link::PathConfig;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
@@ -45,7 +45,7 @@ impl Hosts {
 fn host(device: &str, address: Ipv4Addr) -> Result<(Tun, UdpSocket), EmulatorError> {
     let namespace = Namespace::new()?;
     let tun = namespace.run(|| Tun::open(device, true))?;
-    namespace.attach(device, &[address], (Ipv4Addr::UNSPECIFIED, 0))?;
+    namespace.attach(device, &[address], &[To::ANYWHERE])?;
     let socket = namespace.run(|| {
         UdpSocket::bind((address, PORT)).map_err(|error| EmulatorError::System { doing: "making a socket", error })
     })?;

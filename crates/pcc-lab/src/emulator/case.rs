@@ -2,7 +2,7 @@
 
 use super::traffic::{self, Group, QuicControl};
 use super::verdict::{self, system_cpu};
-use super::{Addressing, Config, Emulator, EmulatorError, MTU, Namespace, Route, Tun};
+use super::{Addressing, Config, Emulator, EmulatorError, MTU, Namespace, Route, To, Tun};
 use crate::report::RunReport;
 use crate::scenario::{Case, Layout, Placed, ScenarioError, Stack};
 use std::net::Ipv4Addr;
@@ -13,6 +13,8 @@ use std::time::Duration;
 const SIDES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 77, 0, 0), Ipv4Addr::new(10, 78, 0, 0)];
 /// The device of each side.
 const DEVICE: &str = "pcc0";
+/// What the network of a side has room for.
+const MOST_FLOWS: usize = 65_000;
 /// How often progress is shown.
 const STEP: Duration = Duration::from_millis(200);
 
@@ -30,11 +32,19 @@ impl Case {
             return Err(ScenarioError::at("packet-size".to_owned(), reason).into());
         }
         let layout = self.lay_out(seed)?;
+        if layout.flows.len() > MOST_FLOWS {
+            let reason = format!("these are {} flows; the emulator has addresses for {MOST_FLOWS}", layout.flows.len());
+            return Err(ScenarioError::at("flow".to_owned(), reason).into());
+        }
         let sides = [Namespace::new()?, Namespace::new()?];
         let device = |side: usize| {
-            let addresses: Vec<Ipv4Addr> = (0..layout.flows.len()).map(|flow| host(SIDES[side], flow)).collect();
+            let [own, other] = [SIDES[side], SIDES[1 - side]];
+            let addresses: Vec<Ipv4Addr> = (0..layout.flows.len()).map(|flow| host(own, flow)).collect();
+            // So that programs that choose no address use that of their flow.
+            let routes: Vec<To> =
+                (0..layout.flows.len()).map(|flow| To::host(host(other, flow), host(own, flow))).collect();
             let device = sides[side].run(|| Tun::open(DEVICE, true))?;
-            sides[side].attach(DEVICE, &addresses, (Ipv4Addr::UNSPECIFIED, 0)).map(|()| device)
+            sides[side].attach(DEVICE, &addresses, &routes).map(|()| device)
         };
         let devices = [device(0)?, device(1)?];
         let [left, right] = &sides;
@@ -44,13 +54,15 @@ impl Case {
         let emulator = Emulator::start(left, right, self.emulation(&layout, record))?;
         let origin = emulator.origin();
         traffic.go(origin);
-        while let Some(left) = scenario.duration.0.checked_sub(origin.elapsed()) {
+        while let Some(left) = scenario.duration.0.checked_sub(origin.elapsed()).filter(|_| emulator.is_running()) {
             std::thread::sleep(left.min(STEP));
             progress(origin.elapsed().min(scenario.duration.0));
         }
         let busy = system_cpu().saturating_sub(busy);
         let ends = traffic.finish();
-        Ok(verdict::report(self, seed, &layout, emulator.stop()?, ends, busy))
+        let mut emulated = emulator.stop()?;
+        emulated.interface_drops += sides[0].udp_overruns()? + sides[1].udp_overruns()?;
+        Ok(verdict::report(self, seed, &layout, emulated, ends, busy))
     }
 
     /// What the flows do.
@@ -71,14 +83,17 @@ impl Case {
 
     /// What the emulator does.
     fn emulation(&self, layout: &Layout, record: bool) -> Config {
-        let route = |placed: &Placed| Route {
+        let route = |(placed, stop): (&Placed, Option<Duration>)| Route {
+            stop,
             forward: placed.route.clone(),
             reverse: placed.reverse.into_iter().collect(),
             reverse_delay: placed.reverse_delay,
         };
+        let stops = self.scenario.flow.iter().zip(&layout.groups);
+        let stops = stops.flat_map(|(flow, range)| vec![flow.stop.map(|stop| stop.0); range.len()]);
         Config {
             links: layout.links.clone(),
-            routes: layout.flows.iter().map(route).collect(),
+            routes: layout.flows.iter().zip(stops).map(route).collect(),
             addressing: Addressing::ByHost { left: SIDES[0], right: SIDES[1] },
             duration: self.scenario.duration.0,
             measure_from: self.scenario.measure_from.0,

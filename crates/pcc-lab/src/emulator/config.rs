@@ -42,6 +42,8 @@ pub struct Route {
     pub reverse: Vec<usize>,
     /// How much longer the way back is.
     pub reverse_delay: Duration,
+    /// What happens after this isn't counted of the flow.
+    pub stop: Option<Duration>,
 }
 
 /// How a packet's flow is told.

@@ -6,7 +6,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum EmulatorError {
     /// The kernel gave no network namespace.
-    #[error("can't make a network namespace: {0}; this needs root (sudo)")]
+    #[error("can't have a network namespace: {0}{remedy}", remedy = remedy(.0))]
     Namespace(io::Error),
     /// This process isn't root and can't be, be it in a namespace of its own.
     #[error("networks of its own need root ({error}): {remedy}")]
@@ -78,4 +78,8 @@ pub enum EmulatorError {
         /// What the operating system said.
         error: io::Error,
     },
+}
+
+fn remedy(error: &io::Error) -> &'static str {
+    if error.kind() == io::ErrorKind::PermissionDenied { "; this needs root (sudo)" } else { "" }
 }

@@ -53,8 +53,8 @@ impl Drop for Fate {
 }
 
 impl Flow {
-    /// A flow whose way back ends with the path `back`, after the links of its route.
-    pub fn new(route: Route, back: usize, end: Time) -> Flow {
+    /// A flow that is counted until `end`. Its way back, after the links of its route, ends with the path `back` and takes `way_back` or longer.
+    pub fn new(route: Route, back: usize, way_back: Duration, end: Time) -> Flow {
         let mut reverse = route.reverse;
         reverse.push(back);
         Flow {
@@ -62,7 +62,7 @@ impl Flow {
             outcome: FlowOutcome::new(Time::ZERO, end, None),
             received: Received::default(),
             lost: Rc::default(),
-            way_back: route.reverse_delay,
+            way_back,
             newest_rtt: Duration::ZERO,
             last_sent: None,
             burst: 0,
@@ -81,6 +81,9 @@ impl Flow {
 
     /// Its sender has sent a packet.
     pub fn on_sent(&mut self, now: Time) -> Fate {
+        if now >= self.outcome.end {
+            return Fate { lost: None };
+        }
         self.outcome.sent += 1;
         if self.last_sent.is_some_and(|last| now.since(last) > BACK_TO_BACK) {
             self.end_burst();
@@ -92,6 +95,9 @@ impl Flow {
 
     /// A packet of `bytes` bytes on the wire has passed the links in `time`, of which it was `queued`. Returns how many of them are new.
     pub fn on_data(&mut self, now: Time, time: Duration, queued: Duration, bytes: u64, data: Option<TcpData>) -> u64 {
+        if now >= self.outcome.end {
+            return 0;
+        }
         self.outcome.queueing.add(queued);
         self.newest_rtt = time + self.way_back;
         self.outcome.rtt.add(self.newest_rtt);
@@ -123,7 +129,7 @@ impl Flow {
     }
 
     pub fn outcome(&self, end: Time) -> FlowOutcome {
-        FlowOutcome { end, lost: self.lost.get(), ..self.outcome.clone() }
+        FlowOutcome { end: end.min(self.outcome.end), lost: self.lost.get(), ..self.outcome.clone() }
     }
 
     /// 99 % of its bursts are of at most this many packets.

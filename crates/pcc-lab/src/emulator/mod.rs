@@ -31,7 +31,7 @@ mod vnet;
 
 pub use config::{Addressing, Config, Route};
 pub use error::EmulatorError;
-pub use namespace::Namespace;
+pub use namespace::{Namespace, To};
 pub use tun::{MTU, Tun};
 
 use crate::realtime::{Driver, Lateness};
@@ -93,6 +93,11 @@ impl Emulator {
     /// Its time zero.
     pub fn origin(&self) -> Instant {
         self.origin
+    }
+
+    /// Whether its thread still moves packets.
+    pub fn is_running(&self) -> bool {
+        self.driver.is_running()
     }
 
     /// Bytes of new data delivered so far, from the beginning on.

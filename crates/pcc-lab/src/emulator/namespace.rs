@@ -14,17 +14,36 @@ use std::os::fd::{AsFd, OwnedFd};
 const OF_THIS_THREAD: &str = "/proc/thread-self/ns/net";
 
 /// What hosts need for paths that hold much, and for runs that don't know of each other.
-const SETTINGS: [(&str, &str); 5] = [
+const SETTINGS: [(&str, &str); 4] = [
     // Up to 256 MB in flight.
     ("ipv4/tcp_rmem", "4096 131072 268435456"),
     ("ipv4/tcp_wmem", "4096 131072 268435456"),
-    // Else what an application no longer wants to send goes out for as long as those buffers last.
-    ("ipv4/tcp_notsent_lowat", "131072"),
     // Else a connection begins with what an earlier one to the same host learned.
     ("ipv4/tcp_no_metrics_save", "1"),
     // Else router solicitations get into the traffic.
     ("ipv6/conf/all/disable_ipv6", "1"),
 ];
+
+/// What goes through a device.
+#[derive(Clone, Copy, Debug)]
+pub struct To {
+    /// The network that it goes to, ...
+    pub network: Ipv4Addr,
+    /// ... and how many bits of it count.
+    pub prefix: u8,
+    /// The address that it comes from, unless a program chooses one.
+    pub source: Option<Ipv4Addr>,
+}
+
+impl To {
+    /// Everything that has no other route.
+    pub const ANYWHERE: To = To { network: Ipv4Addr::UNSPECIFIED, prefix: 0, source: None };
+
+    /// What goes to one host, from this address unless a program chooses another.
+    pub fn host(host: Ipv4Addr, source: Ipv4Addr) -> To {
+        To { network: host, prefix: 32, source: Some(source) }
+    }
+}
 
 /// A network namespace; it is gone when nobody uses it any more.
 #[derive(Debug)]
@@ -92,12 +111,24 @@ impl Namespace {
         })
     }
 
-    /// Gives a device of this namespace addresses, and sends what goes to `route` (a network and the bits of its prefix) through it.
+    /// Datagrams that were dropped so far because programs didn't read them in time.
+    ///
+    /// # Errors
+    ///
+    /// When the namespace can't be entered.
+    pub fn udp_overruns(&self) -> Result<u64, EmulatorError> {
+        self.run(|| {
+            let snmp = std::fs::read_to_string("/proc/thread-self/net/snmp").unwrap_or_default();
+            Ok(counter(&snmp, "Udp", "RcvbufErrors"))
+        })
+    }
+
+    /// Gives a device of this namespace addresses, and sends through it what its routes are for.
     ///
     /// # Errors
     ///
     /// When the kernel refuses one of them.
-    pub fn attach(&self, device: &str, addresses: &[Ipv4Addr], route: (Ipv4Addr, u8)) -> Result<(), EmulatorError> {
+    pub fn attach(&self, device: &str, addresses: &[Ipv4Addr], routes: &[To]) -> Result<(), EmulatorError> {
         self.run(|| {
             let index = if_nametoindex(device)
                 .map_err(|error| EmulatorError::Interface { name: device.to_owned(), reason: error.to_string() })?;
@@ -106,14 +137,25 @@ impl Namespace {
                     handle.address().add(index, IpAddr::V4(*address), 32).execute().await?;
                 }
                 handle.link().set(LinkUnspec::new_with_index(index).up().build()).execute().await?;
-                let route = RouteMessageBuilder::<Ipv4Addr>::new()
-                    .destination_prefix(route.0, route.1)
-                    .output_interface(index)
-                    .build();
-                handle.route().add(route).execute().await
+                for To { network, prefix, source } in routes {
+                    let route = RouteMessageBuilder::<Ipv4Addr>::new()
+                        .destination_prefix(*network, *prefix)
+                        .output_interface(index);
+                    let route = source.iter().fold(route, |route, source| route.pref_source(*source));
+                    handle.route().add(route.build()).execute().await?;
+                }
+                Ok(())
             })
         })
     }
+}
+
+/// The number in the column `name` of a table of proc_net_snmp: a line of names, and a line of numbers.
+fn counter(snmp: &str, protocol: &str, name: &str) -> u64 {
+    let mut lines = snmp.lines().filter_map(|line| line.strip_prefix(protocol)?.strip_prefix(':'));
+    let (Some(names), Some(numbers)) = (lines.next(), lines.next()) else { return 0 };
+    let column = names.split_whitespace().zip(numbers.split_whitespace()).find(|(column, _)| *column == name);
+    column.and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
 }
 
 /// A namespace belongs to a thread: this one isn't to change its own.
@@ -148,6 +190,13 @@ mod tests {
     use std::net::UdpSocket;
 
     #[test]
+    fn a_counter_is_found_by_its_name() {
+        let snmp = "Udp: InDatagrams NoPorts RcvbufErrors\nUdp: 7 8 9\nUdpLite: InDatagrams\nUdpLite: 1\n";
+        assert_eq!(counter(snmp, "Udp", "RcvbufErrors"), 9);
+        assert_eq!(counter(snmp, "Udp", "OutDatagrams") + counter("", "Udp", "NoPorts"), 0);
+    }
+
+    #[test]
     fn a_namespace_has_its_own_interfaces_and_addresses() {
         let namespace = match Namespace::new() {
             Ok(namespace) => namespace,
@@ -156,7 +205,7 @@ mod tests {
         let address = Ipv4Addr::new(10, 77, 0, 1);
         let tun = namespace.run(|| Tun::open("pcc0", true)).unwrap();
         assert!(tun.offloads());
-        namespace.attach("pcc0", &[address], (Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+        namespace.attach("pcc0", &[address], &[To::ANYWHERE]).unwrap();
         let interfaces = |path: &str| std::fs::read_to_string(path).unwrap();
         let inside = namespace.run(|| Ok(interfaces("/proc/thread-self/net/dev"))).unwrap();
         assert!(inside.contains("pcc0:"), "{inside}");
@@ -172,6 +221,6 @@ mod tests {
         let mut frame = [0; 200];
         let bytes = tun.read(&mut frame).unwrap();
         assert!(frame[..bytes].ends_with(b"hello"));
-        assert!(namespace.attach("pcc1", &[], (Ipv4Addr::UNSPECIFIED, 0)).is_err());
+        assert!(namespace.attach("pcc1", &[], &[]).is_err());
     }
 }

@@ -3,7 +3,7 @@
 
 use super::flow::{Fate, Flow};
 use super::frame::Frame;
-use super::{Addressing, Config};
+use super::{Addressing, Config, Route};
 use crate::link::{Delivered, PathConfig};
 use crate::sim::{Agenda, Clock, Link, Outcome};
 use pcc::Time;
@@ -79,7 +79,12 @@ impl Network {
             config.routes.iter().map(|route| PathConfig::delay_only(route.reverse_delay)).collect();
         let links: Vec<_> = config.links.iter().chain(&ways_back).map(|link| Link::new(link, seeds.u64(..))).collect();
         let end = Time::ZERO + config.duration;
-        let flow = |(index, route)| Flow::new(route, configured + index, end);
+        let flow = |(index, route): (usize, Route)| {
+            let stop = route.stop.map_or(config.duration, |stop| stop.min(config.duration));
+            let delays = route.reverse.iter().filter_map(|link| config.links.get(*link)).map(|link| link.delay);
+            let way_back = delays.sum::<Duration>() + route.reverse_delay;
+            Flow::new(route, configured + index, way_back, Time::ZERO + stop)
+        };
         let mut network = Network {
             addressing: config.addressing,
             flows: config.routes.into_iter().enumerate().map(flow).collect(),

@@ -25,7 +25,7 @@ pub struct Tun {
 impl Tun {
     /// Makes the device `name` in the network namespace of this thread, up and without addresses. With `offload` the kernel leaves
     /// segmentation and checksums of TCP and UDP to us, which takes a fraction of the processor time; without, each packet is sent
-    /// and received by itself, as before queues of a few packets it should be.
+    /// and received by itself.
     ///
     /// # Errors
     ///

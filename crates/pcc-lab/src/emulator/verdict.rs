@@ -27,9 +27,7 @@ pub(super) fn report(
         let outcomes = &mut outcome.flows[range.clone()];
         for ((outcome, placed), ends) in outcomes.iter_mut().zip(&layout.flows[range.clone()]).zip(&group.flows) {
             outcome.start = Time::ZERO + placed.start;
-            let stop = flow.stop.map(|stop| Time::ZERO + stop.0);
-            let completed = ends.completed.map(|time| outcome.start + time);
-            outcome.end = [stop, completed].into_iter().flatten().fold(outcome.end, Time::min);
+            outcome.end = ends.completed.map_or(outcome.end, |time| outcome.end.min(outcome.start + time));
             outcome.complete = flow.size.map(|_| ends.completed.is_some());
         }
         let burst_p99 = emulated.bursts[range.clone()].iter().max().copied().unwrap_or(0);
@@ -45,7 +43,9 @@ pub(super) fn report(
         system_cpu_per_gb: per_gb(busy, delivered(&outcome.flows)),
         doubt: None,
     };
-    emulator.doubt = doubt(&emulator, &emulated.lateness, shortest_rtt(case, layout));
+    let failed = real.iter().flat_map(|real| &real.errors).next();
+    let doubt = || doubt(&emulator, &emulated.lateness, shortest_rtt(case, layout));
+    emulator.doubt = failed.map(|error| format!("a flow failed: {error}")).or_else(doubt);
     let events = groups.into_iter().flat_map(|group| group.flows).map(|ends| ends.events).collect();
     let mut report = RunReport::of(case, seed, layout, outcome, events);
     for (flow, real) in report.flows.iter_mut().zip(real) {
@@ -55,19 +55,18 @@ pub(super) fn report(
 }
 
 fn of_group(group: &GroupReport, outcomes: &[FlowOutcome], measure_from: Duration, burst_p99: u64) -> RealReport {
-    let payload = group.flows.iter().zip(outcomes).map(|(ends, outcome)| {
-        let time = outcome.end.since(outcome.start.max(Time::ZERO + measure_from)).as_secs_f64();
-        let measured = (measure_from.as_nanos() / BIN.as_nanos()) as usize;
-        let bytes = match ends.payload_bins.as_slice() {
-            // A program that says only how much it got in all.
-            [] => ends.payload_bytes?,
-            bins => bins.iter().skip(measured).sum(),
-        };
-        Some(if time > 0.0 { bytes as f64 * 8e-6 / time } else { 0.0 })
+    let measured = Time::ZERO + measure_from;
+    let start = outcomes.iter().map(|outcome| outcome.start).min().unwrap_or(measured).max(measured);
+    let time = outcomes.iter().map(|outcome| outcome.end).max().unwrap_or(start).since(start).as_secs_f64();
+    let first = (measure_from.as_nanos() / BIN.as_nanos()) as usize;
+    let payload = group.flows.iter().map(|ends| match ends.payload_bins.as_slice() {
+        // A program that says only how much it got in all.
+        [] => ends.payload_bytes.filter(|_| first == 0),
+        bins => Some(bins.iter().skip(first).sum::<u64>()),
     });
     let bytes = delivered(outcomes);
     RealReport {
-        payload: payload.sum(),
+        payload: payload.sum::<Option<u64>>().filter(|_| time > 0.0).map(|bytes| bytes as f64 * 8e-6 / time),
         sender_cpu_per_gb: group.sender_cpu.and_then(|time| per_gb(time, bytes)),
         receiver_cpu_per_gb: group.receiver_cpu.and_then(|time| per_gb(time, bytes)),
         pacing_error: group.pacing_error,
@@ -116,4 +115,47 @@ pub(super) fn system_cpu() -> Duration {
     let ticks: Vec<u64> = all.split_whitespace().skip(1).filter_map(|ticks| ticks.parse().ok()).collect();
     let busy: u64 = [0, 1, 2, 5, 6].iter().filter_map(|field| ticks.get(*field)).sum();
     Duration::from_secs_f64(busy as f64 / rustix::param::clock_ticks_per_second() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emulator::traffic::FlowReport;
+
+    /// A flow that sent `bytes` bytes between two seconds.
+    fn ran(start: u64, end: u64, bytes: u64) -> (FlowReport, FlowOutcome) {
+        let [start, end] = [start, end].map(|seconds| Time::ZERO + Duration::from_secs(seconds));
+        let mut outcome = FlowOutcome::new(start, end, None);
+        outcome.deliver(start, bytes);
+        let ends = FlowReport { payload_bytes: Some(bytes), payload_bins: outcome.bins.clone(), ..Default::default() };
+        (ends, outcome)
+    }
+
+    fn report(flows: [(FlowReport, FlowOutcome); 2], measure_from: u64) -> RealReport {
+        let (flows, outcomes): (Vec<_>, Vec<_>) = flows.into_iter().unzip();
+        let cpu = Some(Duration::from_secs(1));
+        let group = GroupReport { flows, sender_cpu: cpu, receiver_cpu: None, pacing_error: None };
+        of_group(&group, &outcomes, Duration::from_secs(measure_from), 1)
+    }
+
+    #[test]
+    fn payload_is_over_the_time_of_the_group() {
+        // 2 MB one after the other, in 2 s.
+        let both = report([ran(0, 1, 1_000_000), ran(1, 2, 1_000_000)], 0);
+        assert_eq!(both.payload, Some(8.0));
+        assert_eq!(both.sender_cpu_per_gb, Some(500.0));
+        assert_eq!(both.receiver_cpu_per_gb, None);
+        let second = report([ran(0, 1, 1_000_000), ran(1, 2, 500_000)], 1);
+        assert_eq!(second.payload, Some(4.0));
+    }
+
+    #[test]
+    fn a_program_that_says_only_the_sum_has_no_payload_of_a_part() {
+        let only_sum = |(ends, outcome): (FlowReport, FlowOutcome)| {
+            (FlowReport { payload_bins: Vec::new(), ..ends }, outcome)
+        };
+        let flows = || [only_sum(ran(0, 2, 1_000_000)), only_sum(ran(0, 2, 1_000_000))];
+        assert_eq!(report(flows(), 0).payload, Some(8.0));
+        assert_eq!(report(flows(), 1).payload, None);
+    }
 }

@@ -96,7 +96,7 @@ mod tests {
         let difference = |metric| rows.iter().find(|row| row.metric == metric).unwrap().difference;
         assert!((difference("goodput").unwrap() - 0.1).abs() < 1e-9);
         assert_eq!(difference("rtt-mean"), Some(0.0));
-        assert_eq!(difference("loss"), None, "there is none to compare with");
+        assert_eq!(difference("spurious"), None, "there is none to compare with");
         assert!(!rows.iter().any(|row| row.metric == "sender-cpu"), "the simulator has none");
         let table = comparison_table(&rows);
         assert!(table.contains("+10.0") && table.starts_with("flow"), "{table}");

@@ -1,4 +1,4 @@
-//! From what the simulator counted to a report.
+//! From what was counted to a report.
 
 use super::fairness::{convergence, jain};
 use super::{FlowReport, LinkReport, RunReport};
@@ -46,7 +46,8 @@ impl FlowReport {
             "per-flow" => Some(self.goodput / self.count as f64),
             "share" => self.share,
             "loss" => Some(self.loss),
-            "spurious" => Some(self.spurious),
+            // Only a sender knows.
+            "spurious" => self.real.is_none().then_some(self.spurious),
             "rtt-mean" => Some(self.rtt_mean),
             "rtt-p95" => Some(self.rtt_p95),
             "queueing-mean" => Some(self.queueing_mean),

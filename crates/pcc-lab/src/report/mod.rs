@@ -38,7 +38,7 @@ pub struct RunReport {
     /// The events of each flow's controller, where the run recorded; none for a baseline.
     #[serde(skip)]
     pub events: Vec<Vec<Event>>,
-    /// All that the simulator counted.
+    /// All that was counted.
     #[serde(skip)]
     pub outcome: Outcome,
 }
@@ -108,7 +108,7 @@ pub struct RealReport {
     pub receiver_cpu_per_gb: Option<f64>,
     /// The median of how far what was sent in 30 ms is from the rate that the controller wanted; `None` if that is not known.
     pub pacing_error: Option<f64>,
-    /// 99 % of all packets that came to the first link were in bursts of at most so many packets.
+    /// 99 % of the bursts, packets that come to the first link within 10 us of each other, have at most so many packets.
     pub burst_p99: u64,
     /// What went wrong at its ends.
     pub errors: Vec<String>,

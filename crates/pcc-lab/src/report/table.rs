@@ -23,10 +23,13 @@ const COLUMNS: [Column; 19] = [
     ("converged s", "convergence", 1.0, 0),
     ("payload Mbit/s", "payload", 1.0, 2),
     ("sender CPU s/GB", "sender-cpu", 1.0, 2),
-    ("receiver", "receiver-cpu", 1.0, 2),
+    ("receiver CPU", "receiver-cpu", 1.0, 2),
     ("pacing error %", "pacing-error", 100.0, 2),
     ("burst p99", "burst", 1.0, 0),
 ];
+
+/// Metrics of what may never happen in a run.
+const MAY_NEVER_HAPPEN: [&str; 5] = ["convergence", "deviation", "fct-mean", "fct-median", "fct-p95"];
 
 /// The table of many runs: a line for each case and flow, with medians over the seeds. `runs` has the seeds of a case one after the other.
 ///
@@ -67,18 +70,16 @@ pub fn table(runs: &[RunReport]) -> String {
         if let Some(doubt) = run.emulator.as_ref().and_then(|emulator| emulator.doubt.as_ref()) {
             text += &format!("{case}seed {} doesn't count: {doubt}\n", run.seed);
         }
-        for (flow, real) in run.flows.iter().filter_map(|flow| Some((flow, flow.real.as_ref()?))) {
-            for error in &real.errors {
-                text += &format!("{case}seed {}, {}: {error}\n", run.seed, flow.name);
-            }
-        }
     }
     text
 }
 
 /// The median of a flow's metric over the runs of a case that count.
 pub(super) fn of_case(case: &[RunReport], flow: usize, metric: &str) -> Option<f64> {
-    over_seeds(counting(case).map(|run| run.flows.get(flow)?.metric(metric)))
+    let values: Vec<Option<f64>> = counting(case).map(|run| run.flows.get(flow)?.metric(metric)).collect();
+    // What didn't happen with a seed, though it did with another, comes last: it would have taken for ever.
+    let never = MAY_NEVER_HAPPEN.contains(&metric) && values.iter().any(Option::is_some);
+    median(values.into_iter().flat_map(|value| value.or(never.then_some(f64::INFINITY))).collect())
 }
 
 /// The runs of a case that count, or all of them if none does.
@@ -86,12 +87,6 @@ fn counting(case: &[RunReport]) -> impl Iterator<Item = &RunReport> {
     let counts = |run: &RunReport| run.emulator.as_ref().is_none_or(|emulator| emulator.doubt.is_none());
     let any = case.iter().any(counts);
     case.iter().filter(move |run| !any || counts(run))
-}
-
-/// The median of a metric over seeds. Where it has a value with one seed, having none with another means that it never happened: infinity.
-fn over_seeds(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
-    let values: Vec<Option<f64>> = values.collect();
-    values.iter().any(Option::is_some).then(|| median(values.iter().map(|v| v.unwrap_or(f64::INFINITY)).collect()))?
 }
 
 /// Rows of the same length as lines; the first `left` columns begin at the left, the others end at the right.

@@ -26,13 +26,6 @@ pub struct Case {
     pub(super) folder: PathBuf,
 }
 
-impl Case {
-    /// Its labels as in `queue = 75kB, sender = cubic: `; empty if it is the only one.
-    pub fn name(&self) -> String {
-        if self.labels.is_empty() { String::new() } else { format!("{}: ", shown(&self.labels)) }
-    }
-}
-
 /// The most cases of a scenario.
 const MOST_CASES: usize = 100_000;
 

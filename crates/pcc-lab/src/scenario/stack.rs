@@ -61,7 +61,8 @@ impl Flow {
 
     /// The controller of noq's own that carries it in reality, if it is one.
     pub(crate) fn of_noq(&self) -> Option<Algorithm> {
-        self.controller.strip_prefix(OF_NOQ)?.parse().ok()
+        let algorithm = self.controller.strip_prefix(OF_NOQ)?.parse::<Algorithm>().ok()?;
+        algorithm.profile().is_none().then_some(algorithm)
     }
 
     /// A controller of ours with the constants that the flow sets.
@@ -89,6 +90,12 @@ impl Flow {
             _ => {}
         }
         match self.stack {
+            _ if self.controller.starts_with(OF_NOQ) && self.of_noq().is_none() => {
+                Err(("controller", "noq has noq-cubic, noq-newreno and noq-bbr3".to_owned()))
+            }
+            _ if self.of_noq().is_some() && tuned => {
+                Err(("set", "noq's own controllers have no constants to set".to_owned()))
+            }
             Some(Stack::Tcp) if tuned => Err(("set", "the kernel's controllers have no constants to set".to_owned())),
             // Only a kernel knows which ones it has.
             Some(Stack::Tcp) if self.counterpart_of_kernel().is_none() => Ok(()),

@@ -1,7 +1,7 @@
 //! The two ends of the path: a network namespace for the command, and this machine.
 
 use anyhow::{Context, bail};
-use pcc_lab::emulator::{EmulatorError, Namespace, Tun};
+use pcc_lab::emulator::{EmulatorError, Namespace, To, Tun};
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -34,8 +34,8 @@ impl Network {
         let [host, address] = addresses(number);
         // Else this machine looks for routers behind the path.
         let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{device}/disable_ipv6"), "1");
-        Namespace::current()?.attach(&device, &[host], (address, 32))?;
-        namespace.attach(INSIDE, &[address], (Ipv4Addr::UNSPECIFIED, 0))?;
+        Namespace::current()?.attach(&device, &[host], &[To::host(address, host)])?;
+        namespace.attach(INSIDE, &[address], &[To::ANYWHERE])?;
         Ok(Network { namespace, inside, outside, device, address, host })
     }
 }

@@ -45,7 +45,7 @@ pub fn run(command: &[OsString], path: PathConfig, seed: u64) -> anyhow::Result<
 fn config(path: PathConfig, seed: u64) -> Config {
     Config {
         links: vec![path.clone(), path],
-        routes: vec![Route { forward: vec![0], reverse: vec![1], reverse_delay: Duration::ZERO }],
+        routes: vec![Route { forward: vec![0], reverse: vec![1], ..Route::default() }],
         addressing: Addressing::OneFlow,
         duration: FOREVER,
         measure_from: Duration::ZERO,

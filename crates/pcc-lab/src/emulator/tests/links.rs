@@ -30,7 +30,7 @@ fn config(links: Vec<PathConfig>, routes: Vec<Route>) -> Config {
 }
 
 fn route(forward: &[usize]) -> Route {
-    Route { forward: forward.to_vec(), reverse: vec![], reverse_delay: 5 * MS }
+    Route { forward: forward.to_vec(), reverse_delay: 5 * MS, ..Route::default() }
 }
 
 fn frame(sample: &Sample) -> Frame {

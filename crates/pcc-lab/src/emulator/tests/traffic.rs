@@ -29,7 +29,7 @@ fn hosts(offload: bool, link: PathConfig, reverse_delay: Duration) -> Option<Hos
     let host = |name: &'static str, address: Ipv4Addr| {
         let namespace = Namespace::new()?;
         let tun = namespace.run(|| Tun::open(name, offload))?;
-        namespace.attach(name, &[address], (Ipv4Addr::new(10, 77, 0, 0), 16))?;
+        namespace.attach(name, &[address], &[To::ANYWHERE])?;
         Ok::<_, EmulatorError>((namespace, tun))
     };
     let hosts = host("pccl", LEFT).and_then(|left| Ok((left, host("pccr", RIGHT)?)));
@@ -43,7 +43,7 @@ fn hosts(offload: bool, link: PathConfig, reverse_delay: Duration) -> Option<Hos
     assert_eq!(left_tun.offloads(), offload);
     let config = Config {
         links: vec![link],
-        routes: vec![Route { forward: vec![0], reverse: vec![], reverse_delay }],
+        routes: vec![Route { forward: vec![0], reverse_delay, ..Route::default() }],
         addressing: ADDRESSING,
         duration: 1000 * SECOND,
         measure_from: Duration::ZERO,

@@ -7,6 +7,7 @@ use super::worker::{Worker, send};
 use super::{Flow, Place, Running};
 use crate::emulator::EmulatorError;
 use rustix::net::sockopt::set_tcp_congestion;
+use socket2::SockRef;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -19,6 +20,9 @@ const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// Bytes that are read or written at once.
 const BUFFER: usize = 256 * 1024;
+
+/// Bytes that the kernel takes before it can send them. With more, what an application no longer wants to send would go out for long.
+const UNSENT: u32 = 128 * 1024;
 
 static DATA: [u8; BUFFER] = [0x5a; BUFFER];
 
@@ -82,6 +86,7 @@ async fn receive(listener: TcpListener, meter: Meter) -> io::Result<()> {
 async fn transmit(socket: TcpSocket, to: SocketAddr, flow: Flow, origin: Instant) -> io::Result<()> {
     let stream = socket.connect(to).await?;
     stream.set_nodelay(true)?;
+    SockRef::from(&stream).set_tcp_notsent_lowat(UNSENT)?;
     // A flow that stops sends no more, also not what the kernel has of it.
     stream.set_zero_linger()?;
     app::run(flow.app, origin + flow.start, Connection(stream)).await
@@ -94,7 +99,7 @@ impl Output for Connection {
         self.0.write_all(DATA.get(..bytes).unwrap_or(&DATA)).await
     }
 
-    /// The kernel doesn't give it back; it holds little of it (`tcp_notsent_lowat`).
+    /// The kernel doesn't give it back; it holds little of it ([`UNSENT`]).
     fn discard(&mut self) {}
 
     async fn finish(mut self) -> io::Result<()> {
