@@ -38,6 +38,11 @@ impl<R: Send + 'static> Driver<R> {
 }
 
 impl<R> Driver<R> {
+    /// Whether the thread hasn't ended yet.
+    pub fn is_running(&self) -> bool {
+        self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+
     /// Ends the thread and returns its result.
     pub fn stop(&mut self) -> io::Result<R> {
         let thread = self.thread.take().ok_or_else(|| io::Error::other("the thread has ended already"))?;
