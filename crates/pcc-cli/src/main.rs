@@ -29,6 +29,7 @@ enum Command {
     #[command(hide = true)]
     Guard {
         parent: u32,
+        files: u64,
         #[arg(last = true, required = true)]
         program: Vec<OsString>,
     },
@@ -40,6 +41,6 @@ fn main() -> ExitCode {
         Command::Lab(command) => lab::run(command),
         Command::Send(args) => transfer::send(args),
         Command::Recv(args) => transfer::recv(args),
-        Command::Guard { parent, program } => ExitCode::from(guard(parent, &program)),
+        Command::Guard { parent, files, program } => ExitCode::from(guard(parent, files, &program)),
     }
 }

@@ -52,6 +52,8 @@ fn the_exit_code_is_that_of_the_command() {
         shell(&[], "exit 7").exits(7);
         shell(&[], "kill -KILL $$").exits(128 + 9);
         shell(&[], "kill -TERM $$").exits(128 + 15);
+        // A real-time signal.
+        shell(&[], "kill -40 $$").exits(128 + 40);
     }
 }
 
@@ -113,6 +115,62 @@ fn the_command_runs_as_who_called_sudo() {
     shell.exits(0);
     assert_eq!(line(&shell).split(' ').next(), Some("65534:65534"));
     assert!(!line(&shell).ends_with(" root"), "{}", line(&shell));
+}
+
+#[test]
+fn who_called_sudo_must_be_clear() {
+    if !possible() {
+        return;
+    }
+    for (uid, gid, reason) in [
+        ("65534", None, "only one is set"),
+        ("4294967295", Some("65534"), "SUDO_UID must be the number"),
+        ("65534", Some("users"), "SUDO_GID must be the number"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pcc"));
+        command.args(["lab", "shell", "--", "true"]).env("SUDO_UID", uid).env_remove("SUDO_GID");
+        gid.map(|gid| command.env("SUDO_GID", gid));
+        let mut shell = start(command);
+        shell.exits(125);
+        assert!(shell.stderr().contains(reason), "{}", shell.stderr());
+    }
+}
+
+#[test]
+fn your_shell_is_that_of_who_called_sudo() {
+    if !possible() {
+        return;
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pcc"));
+    command.args(["lab", "shell"]).env("SUDO_UID", "0").env("SUDO_GID", "0").env("SHELL", "/no/such/shell");
+    // It reads the end of its input.
+    start(command).exits(0);
+}
+
+#[test]
+fn processes_may_have_other_numbers_in_proc() {
+    if !possible() {
+        return;
+    }
+    let mut command = Command::new("unshare");
+    command.args(["--pid", "--fork", env!("CARGO_BIN_EXE_pcc"), "lab", "shell", "--", "bash", "-c", "exit 7"]);
+    if Command::new("unshare").arg("--version").output().is_err() {
+        return println!("skipped: there is no unshare, which makes a namespace of processes");
+    }
+    start(command).exits(7);
+}
+
+#[test]
+fn a_command_without_a_path_is_ended() {
+    if !possible() {
+        return;
+    }
+    if Command::new("ip").arg("-V").output().is_err() {
+        return println!("skipped: there is no ip, which takes the path away");
+    }
+    let mut shell = shell(&[], "ip link delete pcc0; sleep 1000");
+    shell.exits(1);
+    assert!(shell.stderr().contains("the path has broken down"), "{}", shell.stderr());
 }
 
 #[test]
@@ -237,5 +295,15 @@ fn no_rule_is_left_when_it_is_killed() {
     if let Some(mut shell) = behind_a_router(script) {
         shell.exits(5);
         assert!(line(&shell).starts_with("table ip pcc"), "{}", shell.stderr());
+    }
+}
+
+#[test]
+fn an_nft_that_does_not_answer_is_not_waited_for() {
+    let script = "folder=$(mktemp -d); printf '#!/bin/sh\\nexec sleep 1000\\n' > $folder/nft; chmod +x $folder/nft; \
+        PATH=$folder:$PATH $pcc lab shell -- true; code=$?; rm -r $folder; exit $code";
+    if let Some(mut shell) = behind_a_router(script) {
+        shell.exits(0);
+        assert!(shell.stderr().contains("nft can't translate addresses: it doesn't answer"), "{}", shell.stderr());
     }
 }

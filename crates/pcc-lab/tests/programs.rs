@@ -4,6 +4,7 @@ use pcc_lab::emulator::Namespace;
 use pcc_lab::emulator::guard::guard;
 use pcc_lab::emulator::traffic::{self, Flow, FlowReport, Group, GroupReport, Stack};
 use pcc_lab::sim::App;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::ffi::OsString;
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
@@ -12,13 +13,17 @@ const SECOND: Duration = Duration::from_secs(1);
 
 fn main() {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    // As `pcc guard PARENT -- PROGRAM ...`.
-    if let [subcommand, parent, _, program @ ..] = arguments.as_slice()
+    // As `pcc guard PARENT FILES -- PROGRAM ...`.
+    if let [subcommand, parent, files, _, program @ ..] = arguments.as_slice()
         && subcommand == "guard"
     {
-        let parent = parent.to_str().and_then(|parent| parent.parse().ok()).expect("the number of a process");
-        std::process::exit(guard(parent, program).into());
+        let number = |text: &OsString| text.to_str().and_then(|text| text.parse::<u64>().ok()).expect("a number");
+        let parent = number(parent).try_into().expect("the number of a process");
+        std::process::exit(guard(parent, number(files), program).into());
     }
+    // Traffic raises it, but not for programs.
+    let limit = Rlimit { current: Some(200), ..getrlimit(Resource::Nofile) };
+    setrlimit(Resource::Nofile, limit).expect("a lower limit of open files");
     let host = match Namespace::new() {
         Ok(host) => host,
         Err(error) => return println!("skipped: {error}"),
@@ -59,7 +64,8 @@ fn run(host: &Namespace, group: &Group, done: impl Fn(&FlowReport) -> bool) -> G
 fn what_programs_say_is_counted(host: &Namespace) {
     let busy = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
     let filled = "test {client}:{server}:{seconds} = 127.0.0.2:127.0.0.3:59.9";
-    let client = format!("sh -c '{busy}; {filled} && sleep 60'");
+    let limited = "test $(ulimit -n) = 200";
+    let client = format!("sh -c '{busy}; {filled} && {limited} && sleep 60'");
     let server = "sh -c 'echo received 7 bytes; sleep 0.2; echo received 42 bytes; exec sleep 60'";
     let report = run(host, &group(&client, Some(server)), |flow| flow.payload_bytes == Some(42));
     assert_eq!(report.flows[0].error, None);

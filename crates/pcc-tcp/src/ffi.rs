@@ -4,6 +4,7 @@
 pub mod testing;
 
 use std::ffi::c_void;
+use std::mem::offset_of;
 
 /// What the kernel knows when an acknowledgement has been taken in: `struct ack` of `bpf/monitor.h`, where it is explained.
 #[repr(C)]
@@ -21,7 +22,18 @@ pub struct Ack {
 }
 
 // As asserted in `host/sender.c` too.
-const _: () = assert!(size_of::<Ack>() == 56);
+const _: () = {
+    assert!(size_of::<Ack>() == 56);
+    assert!(offset_of!(Ack, now) == 0);
+    assert!(offset_of!(Ack, next_send) == 8);
+    assert!(offset_of!(Ack, bytes_sent) == 16);
+    assert!(offset_of!(Ack, sent) == 24);
+    assert!(offset_of!(Ack, in_flight) == 28);
+    assert!(offset_of!(Ack, lost) == 32);
+    assert!(offset_of!(Ack, mss) == 36);
+    assert!(offset_of!(Ack, rtt) == 40);
+    assert!(offset_of!(Ack, srtt) == 48);
+};
 
 /// `enum profile` of `bpf/utility.h`.
 #[repr(u32)]

@@ -18,6 +18,7 @@ mod frame;
 pub mod guard;
 mod namespace;
 mod network;
+mod open_files;
 mod packet;
 pub mod privileges;
 mod received;
@@ -103,6 +104,11 @@ impl Emulator {
     /// Bytes of new data delivered so far, from the beginning on.
     pub fn delivered_bytes(&self) -> u64 {
         self.delivered_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whether it goes on; it ends by itself when its thread can't, and [`Emulator::stop`] tells why.
+    pub fn is_running(&self) -> bool {
+        self.driver.is_running()
     }
 
     /// Ends the emulator; what is on its links is gone.

@@ -38,7 +38,7 @@ impl<R: Send + 'static> Driver<R> {
 }
 
 impl<R> Driver<R> {
-    /// Whether the thread goes on.
+    /// Whether the thread hasn't ended yet.
     pub fn is_running(&self) -> bool {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }

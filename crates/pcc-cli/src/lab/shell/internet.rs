@@ -1,9 +1,13 @@
 //! The way from the command to the Internet: address translation, for as long as this process lives.
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, BufRead, BufReader, PipeReader, Write};
 use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+
+/// How long `nft` may take for an answer, on however busy a machine.
+const PATIENCE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
 
 /// A table of rules that the kernel removes with the process `nft` that owns it, which ends when its input does: with this process.
 pub struct Internet {
@@ -39,6 +43,10 @@ impl Internet {
              ip saddr {address} oifname != \"{device}\" masquerade; }}; }}\nlist {table}\n"
         );
         internet.nft.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.write_all(rules.as_bytes())?;
+        // Signals wait meanwhile.
+        if poll(&mut [PollFd::new(internet.answers.get_ref(), PollFlags::IN)], Some(&PATIENCE))? == 0 {
+            return Err(io::Error::other("it doesn't answer"));
+        }
         // Either the table or what is wrong.
         let mut answer = String::new();
         internet.answers.read_line(&mut answer)?;
@@ -48,7 +56,7 @@ impl Internet {
 
 impl Drop for Internet {
     fn drop(&mut self) {
-        drop(self.nft.stdin.take());
+        let _ = self.nft.kill();
         let _ = self.nft.wait();
     }
 }

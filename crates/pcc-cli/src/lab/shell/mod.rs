@@ -5,7 +5,7 @@ mod network;
 mod session;
 
 use pcc::Rate;
-use pcc_lab::emulator::MTU;
+use pcc_lab::emulator::{EmulatorError, MTU, guard};
 use pcc_lab::link::{Capacity, PathConfig, Trace};
 use pcc_lab::quantity;
 use std::ffi::OsString;
@@ -92,19 +92,19 @@ impl Args {
         PathConfig { capacity, queue: queue.into(), loss: self.loss.into(), jitter: self.jitter, ..delay }
     }
 
-    fn command(&self) -> Vec<OsString> {
-        let shell = || vec![std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into())];
-        if self.command.is_empty() { shell() } else { self.command.clone() }
+    fn command(&self) -> Result<Vec<OsString>, EmulatorError> {
+        if self.command.is_empty() { Ok(vec![guard::shell()?]) } else { Ok(self.command.clone()) }
     }
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> ExitCode {
     let seed = args.seed.unwrap_or_else(|| fastrand::u32(..).into());
-    match session::run(&args.command(), args.path(), seed) {
+    let ran = args.command().map_err(Into::into).and_then(|command| session::run(&command, args.path(), seed));
+    match ran {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("error: {error}");
+            eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
     }

@@ -2,10 +2,13 @@
 
 use super::internet::Internet;
 use super::network::Network;
-use pcc_lab::emulator::guard::{Guarded, Handover};
+use pcc_lab::emulator::guard::{Ended, Guarded, Handover};
 use pcc_lab::emulator::{Addressing, Config, Emulator, Report, Route};
 use pcc_lab::link::{Counters, PathConfig};
 use pcc_lab::quantity::{show_bytes, show_duration};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::Signal;
 use std::ffi::OsString;
 use std::io::{IsTerminal, stderr};
 use std::time::Duration;
@@ -15,6 +18,9 @@ const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// An emulator whose 99th percentile is later than this was not given the processor when it needed it.
 const LATE: Duration = Duration::from_millis(1);
+
+/// How often the emulator is looked after.
+const CHECK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
 /// Runs the command with `path` in each direction, and returns its exit code.
 pub fn run(command: &[OsString], path: PathConfig, seed: u64) -> anyhow::Result<u8> {
@@ -31,7 +37,7 @@ pub fn run(command: &[OsString], path: PathConfig, seed: u64) -> anyhow::Result<
         })
     })?;
     handover.to(&program)?;
-    let ended = program.wait()?;
+    let ended = wait(program, &emulator)?;
     drop(handover);
     let report = emulator.stop()?;
     let doubt = doubt(&report);
@@ -39,6 +45,18 @@ pub fn run(command: &[OsString], path: PathConfig, seed: u64) -> anyhow::Result<
         eprintln!("pcc: {}; seed {seed}{}", summary(&report), doubt.unwrap_or_default());
     }
     Ok(ended.code)
+}
+
+/// Waits for the end of the command, and brings it about if there is no path any more.
+fn wait(program: Guarded, emulator: &Emulator) -> anyhow::Result<Ended> {
+    while matches!(poll(&mut [PollFd::new(&program, PollFlags::IN)], Some(&CHECK)), Ok(0) | Err(Errno::INTR)) {
+        if !emulator.is_running() {
+            program.signal(Signal::KILL);
+            eprintln!("pcc: the path has broken down, and the command is killed");
+            break;
+        }
+    }
+    Ok(program.wait()?)
 }
 
 /// One flow of all packets, through one link each way.

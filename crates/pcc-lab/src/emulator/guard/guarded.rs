@@ -1,14 +1,14 @@
 //! Outside: starting a guard, and hearing of its end.
 
-use super::forwarded_signals;
-use crate::emulator::EmulatorError;
+use super::{exit_code, forwarded_signals, proc};
+use crate::emulator::{EmulatorError, open_files};
 use nix::sched::{CloneFlags, unshare};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid};
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStderr, ChildStdout, Command};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -44,25 +44,26 @@ impl Guarded {
     ///
     /// When the guard can't be started. What is wrong with the program itself it says on its standard error.
     pub fn spawn<S: AsRef<OsStr>>(program: &[S], prepare: impl FnOnce(&mut Command)) -> Result<Guarded, EmulatorError> {
+        let fault = |error| EmulatorError::System { doing: "can't start a program", error };
+        let numbers = [u64::from(proc::this_process().map_err(fault)?), open_files::at_first()];
         let mut command = Command::new("/proc/self/exe");
-        command.arg0("pcc").arg("guard").arg(std::process::id().to_string()).arg("--").args(program);
+        command.arg0("pcc").arg("guard").args(numbers.map(|number| number.to_string())).arg("--").args(program);
         prepare(&mut command);
         let (started, starting) = mpsc::sync_channel(1);
         let thread = std::thread::Builder::new().name("guard".to_owned()).spawn(move || {
-            let (child, pid) = match start(&mut command) {
-                Ok((mut child, pid, guard)) => {
+            let (child, number) = match start(&mut command) {
+                Ok((mut child, number, guard)) => {
                     // The receiver, below, waits for it.
                     let _ = started.send(Ok((guard, child.stdout.take(), child.stderr.take())));
-                    (child, pid)
+                    (child, number)
                 }
                 Err(error) => {
                     let _ = started.send(Err(error));
                     return Err(io::ErrorKind::Other.into());
                 }
             };
-            end(child, pid)
+            end(child, number)
         });
-        let fault = |error| EmulatorError::System { doing: "can't start a program", error };
         let thread = thread.map_err(fault)?;
         let started = starting.recv().unwrap_or_else(|_| Err(io::Error::other("the thread that starts it panicked")));
         let (guard, stdout, stderr) = started.map_err(fault)?;
@@ -105,38 +106,25 @@ impl Drop for Guarded {
     }
 }
 
-/// Starts the guard as the first process of a new namespace, which only the children of this thread get into.
-fn start(command: &mut Command) -> io::Result<(Child, Pid, OwnedFd)> {
+/// Starts the guard as the first process of a new namespace, which only the children of this thread get into; with its number in /proc.
+fn start(command: &mut Command) -> io::Result<(Child, u32, OwnedFd)> {
     // In the guard too, so that none is lost before it is ready for them.
     forwarded_signals().thread_block()?;
     unshare(CloneFlags::CLONE_NEWPID)?;
     let child = command.spawn()?;
-    let pid = Pid::from_child(&child);
-    let guard = pidfd_open(pid, PidfdFlags::empty())?;
-    Ok((child, pid, guard))
+    let guard = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
+    let number = proc::number_of(&guard)?;
+    Ok((child, number, guard))
 }
 
 /// Waits for the end of the guard. It has waited for all others in its namespace by then, and so has their CPU time.
-fn end(mut child: Child, pid: Pid) -> io::Result<Ended> {
-    while let Err(error) = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+fn end(mut child: Child, number: u32) -> io::Result<Ended> {
+    let pid = WaitId::Pid(Pid::from_child(&child));
+    while let Err(error) = waitid(pid.clone(), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
         if error != rustix::io::Errno::INTR {
             return Err(error.into());
         }
     }
-    let cpu = cpu_time(pid)?;
-    Ok(Ended { code: code(child.wait()?), cpu })
-}
-
-fn code(status: ExitStatus) -> u8 {
-    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
-    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
-}
-
-/// The CPU time of a process and the children that it waited for: proc_pid_stat(5), fields 14 to 17.
-fn cpu_time(pid: Pid) -> io::Result<Duration> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // The second field, a name in parentheses, may have spaces.
-    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
-    let ticks: u64 = fields.skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
-    Ok(Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64))
+    let cpu = proc::cpu_time(number)?;
+    Ok(Ended { code: exit_code(child.wait()?), cpu })
 }

@@ -1,29 +1,32 @@
 //! Inside: the guard itself, the first process of the program's namespace of process identifiers.
 
-use super::forwarded_signals;
 use super::handover::sent_by_process;
 use super::user::Caller;
-use nix::errno::Errno;
-use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use super::{exit_code, forwarded_signals, proc};
+use crate::emulator::open_files;
+use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
-use rustix::process::set_parent_process_death_signal;
+use rustix::io::Errno;
+use rustix::process::{WaitOptions, set_parent_process_death_signal, wait};
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr, OsString};
 use std::io::{self, IsTerminal};
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 
 /// Exit codes of shells, and of programs that run programs.
 const GUARD_FAILED: u8 = 125;
 const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
 
-/// Runs a program for the process `parent` as [`super::Guarded`] asks for it, and returns its exit code.
-pub fn guard(parent: u32, program: &[OsString]) -> u8 {
+/// Runs a program for the process `parent` as [`super::Guarded`] asks for it, with room for so many open `files`, and returns its exit code.
+pub fn guard(parent: u32, files: u64, program: &[OsString]) -> u8 {
+    open_files::limit(files);
     match prepare(parent).and_then(|signals| run(&signals, program)) {
         Ok(code) => code,
         Err(error) => {
@@ -37,7 +40,7 @@ pub fn guard(parent: u32, program: &[OsString]) -> u8 {
 fn prepare(parent: u32) -> io::Result<SignalFd> {
     set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     // The parent may have ended before. In the /proc of its namespace, which is still mounted, this process can tell.
-    if std::process::id() != 1 || parent_in_proc()? != Some(parent) {
+    if std::process::id() != 1 || proc::parent()? != parent {
         return Err(io::Error::other("`pcc guard` is a part of `pcc lab`"));
     }
     // Blocked, for the first process of a namespace ignores what it has no handler for.
@@ -49,22 +52,18 @@ fn prepare(parent: u32) -> io::Result<SignalFd> {
     Ok(SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC)?)
 }
 
-fn parent_in_proc() -> io::Result<Option<u32>> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    Ok(status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok()))
-}
-
 /// Mounts the /proc of this namespace of processes and the /sys of this network namespace, for this process and its children.
+///
+/// In a container it may be forbidden. Programs then see the processes and devices of the host, and no more than see.
 fn show_own_system() -> io::Result<()> {
     const NONE: Option<&str> = None;
     unshare(CloneFlags::CLONE_NEWNS)?;
     // Nothing of this gets out; what others mount still gets in.
-    mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_SLAVE, NONE)?;
-    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-    // In a container it may be forbidden. Programs then see the processes and devices of the host, and no more than see.
-    let _ = mount(Some("proc"), "/proc", Some("proc"), flags, NONE);
-    let _ = umount2("/sys", MntFlags::MNT_DETACH);
-    let _ = mount(Some("sysfs"), "/sys", Some("sysfs"), flags, NONE);
+    if mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_SLAVE, NONE).is_ok() {
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+        let _ = mount(Some("proc"), "/proc", Some("proc"), flags, NONE);
+        let _ = mount(Some("sysfs"), "/sys", Some("sysfs"), flags, NONE);
+    }
     Ok(())
 }
 
@@ -121,16 +120,20 @@ fn c_string(text: OsString) -> io::Result<CString> {
 
 /// Waits for all that has ended, orphans among them; returns the exit code of `child` if it was that.
 fn reap(child: Pid) -> io::Result<Option<u8>> {
+    let child = rustix::process::Pid::from_raw(child.as_raw());
     loop {
-        match waitpid(None, Some(WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED)) {
-            Ok(WaitStatus::Exited(pid, code)) if pid == child => return Ok(Some(code as u8)),
-            Ok(WaitStatus::Signaled(pid, signal, _)) if pid == child => return Ok(Some(128 + signal as u8)),
-            // At a terminal the shell outside has to learn of it, or nobody could continue it.
-            Ok(WaitStatus::Stopped(pid, _)) if pid == child && io::stdin().is_terminal() => {
-                kill(Pid::from_raw(0), Signal::SIGTSTP)?;
+        match wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
+            Ok(Some((pid, status))) if Some(pid) == child => {
+                if !status.stopped() {
+                    return Ok(Some(exit_code(ExitStatus::from_raw(status.as_raw()))));
+                }
+                // At a terminal the shell outside has to learn of it, or nobody could continue it.
+                if io::stdin().is_terminal() {
+                    kill(Pid::from_raw(0), Signal::SIGTSTP)?;
+                }
             }
-            Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => return Ok(None),
-            Ok(_) | Err(Errno::EINTR) => {}
+            Ok(None) | Err(Errno::CHILD) => return Ok(None),
+            Ok(Some(_)) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
     }

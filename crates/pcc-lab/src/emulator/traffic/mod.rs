@@ -19,11 +19,10 @@ mod worker;
 pub use quic::QuicControl;
 pub use record::FlowReport;
 
-use super::{EmulatorError, Namespace};
+use super::{EmulatorError, Namespace, open_files};
 use crate::sim::App;
 use pacing::PacingErrors;
 use record::Record;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -122,7 +121,7 @@ pub fn start(
     duration: Duration,
     record: bool,
 ) -> Result<Traffic, EmulatorError> {
-    raise_open_files();
+    open_files::raise();
     let stage = watch::Sender::new(Stage::Ready);
     let groups = groups.into_iter().enumerate().map(|(index, Group { stack, flows })| {
         let place = Place { left, right, index, stage: &stage };
@@ -173,11 +172,4 @@ impl Traffic {
         };
         self.groups.into_iter().map(report).collect()
     }
-}
-
-/// A flow takes several files, and the usual limit is 1024.
-fn raise_open_files() {
-    let limit = getrlimit(Resource::Nofile);
-    // Where this fails, a run with many flows says so when it opens one too many.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* The core as a BPF object, to see that BPF takes it: tests/bpf.rs compiles it. */
+/* The core as a BPF object, to see that it compiles for BPF: tests/bpf.rs. No verifier has seen it. */
 #include "sender.h"
 
 #define SEC(name) __attribute__((section(name), used))
