@@ -96,11 +96,6 @@ impl Emulator {
         self.origin
     }
 
-    /// Whether its thread still moves packets.
-    pub fn is_running(&self) -> bool {
-        self.driver.is_running()
-    }
-
     /// Bytes of new data delivered so far, from the beginning on.
     pub fn delivered_bytes(&self) -> u64 {
         self.delivered_bytes.load(Ordering::Relaxed)

@@ -151,9 +151,8 @@ mod tests {
 
     #[test]
     fn a_program_that_says_only_the_sum_has_no_payload_of_a_part() {
-        let only_sum = |(ends, outcome): (FlowReport, FlowOutcome)| {
-            (FlowReport { payload_bins: Vec::new(), ..ends }, outcome)
-        };
+        let only_sum =
+            |(ends, outcome): (FlowReport, FlowOutcome)| (FlowReport { payload_bins: Vec::new(), ..ends }, outcome);
         let flows = || [only_sum(ran(0, 2, 1_000_000)), only_sum(ran(0, 2, 1_000_000))];
         assert_eq!(report(flows(), 0).payload, Some(8.0));
         assert_eq!(report(flows(), 1).payload, None);
