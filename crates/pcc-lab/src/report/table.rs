@@ -1,6 +1,6 @@
 //! Reports as a table for people.
 
-use super::RunReport;
+use super::{EmulatorReport, RunReport};
 
 /// A column: its heading, its metric, what to multiply by, and digits behind the point.
 type Column = (&'static str, &'static str, f64, usize);
@@ -65,6 +65,7 @@ pub fn table(runs: &[RunReport]) -> String {
             text += &format!("{labels}Jain's index of all flows: {jain:.3}\n");
         }
     }
+    text += &emulators(runs);
     for run in runs {
         let case: String = run.case.iter().map(|(name, label)| format!("{name} = {label}, ")).collect();
         if let Some(doubt) = run.emulator.as_ref().and_then(|emulator| emulator.doubt.as_ref()) {
@@ -72,6 +73,20 @@ pub fn table(runs: &[RunReport]) -> String {
         }
     }
     text
+}
+
+/// How the emulator did at worst in the runs that count, if there are any.
+fn emulators(runs: &[RunReport]) -> String {
+    let counted = runs.iter().filter_map(|run| run.emulator.as_ref()).filter(|emulator| emulator.doubt.is_none());
+    let worst = |part: fn(&EmulatorReport) -> f64| counted.clone().map(part).reduce(f64::max);
+    let (Some(p50), Some(p99)) = (worst(|emulator| emulator.lateness_p50), worst(|emulator| emulator.lateness_p99))
+    else {
+        return String::new();
+    };
+    let cpu = worst(|emulator| emulator.cpu).unwrap_or(0.0) * 100.0;
+    format!(
+        "The emulator was late by at most {p50:.0} us (p50) and {p99:.0} us (p99), and took at most {cpu:.0} % of a processor.\n"
+    )
 }
 
 /// The median of a flow's metric over the runs of a case that count.
