@@ -6,6 +6,8 @@ mod output;
 mod transfer;
 
 use clap::{Parser, Subcommand};
+use pcc_lab::emulator::guard::guard;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Moves data over long, lossy or shallow-buffered paths with PCC congestion control.
@@ -23,6 +25,14 @@ enum Command {
     Lab(lab::Command),
     Send(transfer::SendArgs),
     Recv(transfer::RecvArgs),
+    /// What the lab runs programs under.
+    #[command(hide = true)]
+    Guard {
+        parent: u32,
+        files: u64,
+        #[arg(last = true, required = true)]
+        program: Vec<OsString>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -31,5 +41,6 @@ fn main() -> ExitCode {
         Command::Lab(command) => lab::run(command),
         Command::Send(args) => transfer::send(args),
         Command::Recv(args) => transfer::recv(args),
+        Command::Guard { parent, files, program } => ExitCode::from(guard(parent, files, &program)),
     }
 }

@@ -2,12 +2,15 @@
 
 pub mod baselines;
 pub mod controller;
+pub mod emulator;
 pub mod expression;
 pub mod figure;
 pub mod link;
 pub mod plot;
 mod pool;
 pub mod quantity;
+pub mod quic;
+pub mod realtime;
 pub mod relay;
 pub mod report;
 pub mod scenario;

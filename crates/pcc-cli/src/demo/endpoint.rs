@@ -1,14 +1,12 @@
 //! The two ends of a transfer, each on a thread of its own, so that the processor time of each is known.
 
 use super::path::{MTU, Path};
-use super::tls::{Identity, SERVER_NAME};
 use anyhow::Context;
-use bytes::Bytes;
-use noq::{Connection, Endpoint, EndpointConfig, PathId, ServerConfig, TransportConfig, VarInt};
-use pcc_lab::relay::{Lateness, LatenessHistogram};
+use noq::{Connection, Endpoint, PathId, TransportConfig, VarInt};
+use pcc_lab::quic::{self, BLOCK, BlockWriter, Identity, SERVER_NAME};
+use pcc_lab::realtime::{Lateness, LatenessHistogram, thread_cpu};
 use pcc_quic::precise::Timer;
-use pcc_quic::{Algorithm, PreciseRuntime, Transport, windows};
-use rustix::time::{ClockId, clock_gettime};
+use pcc_quic::{Algorithm, Transport, windows};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,10 +14,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::MissedTickBehavior;
-
-/// Data goes out in blocks, each on a stream of its own and read as it comes. One endless stream would end in noq's "too many gaps
-/// in stream buffer" on a path with losses and a large window, and in-order reading would turn one loss into a second of silence.
-const BLOCK: usize = 512 * 1024;
 
 /// How often the sender says how it is doing.
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);
@@ -45,16 +39,12 @@ pub struct Sample {
 /// noq's configuration of either end.
 fn transport(algorithm: Algorithm, seed: u64) -> TransportConfig {
     let mut config = Transport { algorithm, max_rate: None, seed }.config();
-    // Full packets from the first on. Probing for a larger MTU would show as losses that the path did not make, and overload
-    // of a small queue looks like an MTU black hole to noq, which then goes down to 1200 bytes for a minute.
-    config.initial_mtu(MTU).min_mtu(MTU).mtu_discovery_config(None);
+    quic::fix_mtu(&mut config, MTU);
     config
 }
 
-fn endpoint(server: Option<ServerConfig>) -> anyhow::Result<Endpoint> {
-    let socket =
-        UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).context("can't open a UDP socket on the loopback interface")?;
-    Ok(Endpoint::new(EndpointConfig::default(), server, socket, Arc::new(PreciseRuntime))?)
+fn socket() -> anyhow::Result<UdpSocket> {
+    UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).context("can't open a UDP socket on the loopback interface")
 }
 
 /// The most that flow control ever lets a path hold. No controller is to be limited by it: the demo compares controllers.
@@ -64,10 +54,6 @@ fn window_cap(path: &Path) -> u64 {
 
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
-}
-
-fn thread_cpu() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
 /// The receiving end; it ends when dropped.
@@ -87,7 +73,7 @@ impl Receiver {
         let runtime = runtime()?;
         let endpoint = {
             let _inside = runtime.enter();
-            endpoint(Some(config))?
+            quic::endpoint(socket()?, Some(config))?
         };
         let addr = endpoint.local_addr()?;
         let received = Arc::new(AtomicU64::new(0));
@@ -128,15 +114,11 @@ async fn receive(endpoint: &Endpoint, received: &Arc<AtomicU64>, window_cap: u64
     let Some(incoming) = endpoint.accept().await else { return };
     let Ok(connection) = incoming.await else { return };
     tokio::spawn(windows::follow_path(&connection, window_cap));
-    while let Ok(stream) = connection.accept_uni().await {
-        let received = received.clone();
-        tokio::spawn(async move {
-            let mut stream = stream.into_unordered();
-            while let Ok(Some(chunk)) = stream.read_chunk(usize::MAX).await {
-                received.fetch_add(chunk.bytes.len() as u64, Ordering::Relaxed);
-            }
-        });
-    }
+    let received = received.clone();
+    quic::receive(&connection, move |bytes| {
+        received.fetch_add(bytes, Ordering::Relaxed);
+    })
+    .await;
 }
 
 /// What a sender needs to know.
@@ -176,7 +158,7 @@ pub fn send(
     let runtime = runtime()?;
     let run = move || {
         runtime.block_on(async {
-            let endpoint = endpoint(None)?;
+            let endpoint = quic::endpoint(socket()?, None)?;
             let mut lateness = LatenessHistogram::new();
             let began = Instant::now();
             let connecting = endpoint.connect_with(config, to, SERVER_NAME)?;
@@ -233,11 +215,9 @@ async fn pump(
         }
     };
     let sending = async {
-        let block = Bytes::from(vec![0x5a; BLOCK]);
+        let mut blocks = BlockWriter::new(connection.clone());
         loop {
-            let mut stream = connection.open_uni().await?;
-            stream.write_chunk(block.clone()).await?;
-            stream.finish()?;
+            blocks.write(BLOCK).await?;
         }
     };
     tokio::select! {

@@ -2,9 +2,10 @@
 
 use super::endpoint::{Receiver, Sample, SenderReport, Sending, send};
 use super::path::Path;
-use super::tls::Identity;
 use anyhow::{Context, anyhow};
 use pcc::Rate;
+use pcc_lab::quic::Identity;
+use pcc_lab::realtime::Lateness;
 use pcc_lab::relay::{Relay, RelayConfig, RelayReport};
 use pcc_quic::Algorithm;
 use std::time::Duration;
@@ -99,9 +100,7 @@ const PACING_TOLERATES: Duration = Duration::from_millis(2);
 
 /// Why a run says more about this machine than about the controller, if it does. `rtt` is the round trip time of the path.
 pub fn doubt(sender: &SenderReport, relay: &RelayReport, rtt: Duration) -> Option<String> {
-    // Lateness acts as jitter: it matters by how large it is beside the delays of the path.
-    let tolerable = (rtt / 50).clamp(Duration::from_micros(500), Duration::from_millis(10));
-    if relay.lateness.p99 > tolerable {
+    if relay.lateness.p99 > Lateness::tolerable(rtt) {
         let late = relay.lateness.p99.as_secs_f64() * 1e3;
         return Some(format!("1 % of the packets left the emulated path more than {late:.1} ms late"));
     }

@@ -8,7 +8,6 @@ mod progress;
 mod report;
 #[cfg(test)]
 mod tests;
-mod tls;
 
 use crate::output::{USAGE, show};
 use experiment::Experiment;

@@ -16,7 +16,7 @@ const FILES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/figures.rs")
 const EXAMPLES: &str = "\
 Examples:
   pcc lab figures --list
-  pcc lab figures A5 V2
+  pcc lab figures A5 V2       # leaves REPRODUCTION.md as it is
   pcc lab figures --quick
   pcc lab figures --out .     # in the repository: renews REPRODUCTION.md and its plots";
 
@@ -41,7 +41,7 @@ pub struct Args {
     /// Print a JSON document for each claim, one a line, on standard output instead of the tables.
     #[arg(long)]
     json: bool,
-    /// Where to write REPRODUCTION.md, figures/plots and figures/data.
+    /// Where to write figures/plots, figures/data and, if no ID is given, REPRODUCTION.md.
     #[arg(long, value_name = "DIR", default_value = "pcc-figures")]
     out: PathBuf,
 }
@@ -70,15 +70,15 @@ fn experiments(args: &Args, files: &[(&str, &str)]) -> anyhow::Result<()> {
     if args.list {
         return Ok(show(&list(&studies))?);
     }
-    let progress = Progress::start(studies.iter().map(Study::runs).sum());
-    let finished = figure::run(&studies, jobs(args.jobs), &|done| progress.show(done))?;
+    let progress = Progress::start(studies.iter().map(Study::runs).sum::<usize>() as u64, "runs");
+    let finished = figure::run(&studies, jobs(args.jobs), &|done| progress.show(done as u64))?;
     progress.finish();
     let results = if args.json { json(&finished)? } else { finished.iter().map(table).collect() };
     show(&results)?;
     if args.quick {
         eprintln!("These were the short versions: what differs here may agree in full length.");
     }
-    document(args, &finished).with_context(|| format!("can't write the results to {}", args.out.display()))
+    write_results(args, &finished).with_context(|| format!("can't write the results to {}", args.out.display()))
 }
 
 fn list(studies: &[Study]) -> String {
@@ -108,8 +108,8 @@ fn json(finished: &[Finished<'_>]) -> anyhow::Result<String> {
     Ok(lines)
 }
 
-/// Writes the document, the plots and the data.
-fn document(args: &Args, finished: &[Finished<'_>]) -> anyhow::Result<()> {
+/// Writes the plots and the data, and the document if it is about all figures.
+fn write_results(args: &Args, finished: &[Finished<'_>]) -> anyhow::Result<()> {
     let mut drawn = Vec::new();
     for figure in finished {
         let id = &figure.study.figure.id;
@@ -122,15 +122,12 @@ fn document(args: &Args, finished: &[Finished<'_>]) -> anyhow::Result<()> {
         drawn.push(plots.iter().map(Option::is_some).collect());
         write(&args.out.join(format!("figures/data/{id}.jsonl")), &json_lines(figure.reports())?)?;
     }
-    let text = figure::markdown(finished, &drawn, &command(args), env!("CARGO_PKG_VERSION"));
+    if !args.ids.is_empty() {
+        return Ok(());
+    }
+    let command = if args.quick { "pcc lab figures --quick" } else { "pcc lab figures" };
+    let text = figure::markdown(finished, &drawn, command, env!("CARGO_PKG_VERSION"));
     write(&args.out.join("REPRODUCTION.md"), &text)
-}
-
-/// The part of the command that results depend on.
-fn command(args: &Args) -> String {
-    let quick = args.quick.then_some("--quick");
-    let words = ["pcc", "lab", "figures"].into_iter().chain(args.ids.iter().map(String::as_str)).chain(quick);
-    words.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

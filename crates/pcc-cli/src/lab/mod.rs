@@ -1,9 +1,13 @@
-//! `pcc lab`: experiments in virtual time.
+//! `pcc lab`: experiments in virtual time and on real traffic, and programs behind emulated paths.
 
+mod compare;
 mod figures;
+mod machine;
 mod plots;
 mod progress;
 mod run;
+mod selection;
+mod shell;
 
 use anyhow::Context;
 use pcc_lab::report::RunReport;
@@ -11,18 +15,22 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Experiments with congestion controllers in virtual time: no network, no privileges, the same result for the same seed.
+/// Experiments with congestion controllers: in virtual time, where the same seed gives the same result, or on real traffic.
 #[derive(clap::Subcommand)]
 pub enum Command {
     Run(run::Args),
+    Compare(compare::Args),
     Figures(figures::Args),
+    Shell(shell::Args),
 }
 
 /// Runs a subcommand.
 pub fn run(command: Command) -> ExitCode {
     match command {
         Command::Run(args) => run::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Figures(args) => figures::run(&args),
+        Command::Shell(args) => shell::run(&args),
     }
 }
 

@@ -9,27 +9,38 @@ use std::path::Path;
 /// With more runs than this, only those with the first seed are drawn.
 const MOST_DRAWN: usize = 50;
 
-/// Runs every case with every seed as [`Plan::run`] does, and draws each run.
-pub fn run(
-    plan: &Plan,
-    seeds: &[u64],
-    jobs: usize,
-    folder: &Path,
-    progress: &(dyn Fn(usize) + Sync),
-) -> anyhow::Result<Vec<RunReport>> {
-    let runs = plan.cases.len() * seeds.len();
-    let all = runs <= MOST_DRAWN;
-    if !all && seeds.len() > 1 {
-        eprintln!("{runs} runs: only those with seed {} are drawn", seeds[0]);
-    }
-    plan.map(seeds, jobs, progress, |case, seed| {
-        if !all && Some(&seed) != seeds.first() {
-            return Ok(case.run(seed, false)?.without_details());
+/// Which runs are drawn, by their seeds.
+#[derive(Clone, Copy)]
+pub enum Drawn {
+    All,
+    OnlyOf(u64),
+}
+
+impl Drawn {
+    /// Those of a plan with these seeds.
+    pub fn of(plan: &Plan, seeds: &[u64]) -> Drawn {
+        let runs = plan.cases.len() * seeds.len();
+        match seeds {
+            [first, _, ..] if runs > MOST_DRAWN => {
+                eprintln!("{runs} runs: only those with seed {first} are drawn");
+                Drawn::OnlyOf(*first)
+            }
+            _ => Drawn::All,
         }
-        let report = case.run(seed, true)?;
-        write(&folder.join(file_name(&report)), &timeline(&plan.scenario.title, &report)?)?;
-        Ok(report.without_details())
-    })
+    }
+
+    /// Whether runs with this seed are.
+    pub fn has(self, seed: u64) -> bool {
+        match self {
+            Drawn::All => true,
+            Drawn::OnlyOf(only) => seed == only,
+        }
+    }
+}
+
+/// Draws a run that was recorded.
+pub fn draw(folder: &Path, title: &str, report: &RunReport) -> anyhow::Result<()> {
+    write(&folder.join(file_name(report)), &timeline(title, report)?)
 }
 
 /// Such as `cubic-75kB-seed-1.svg`.

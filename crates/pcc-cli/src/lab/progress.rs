@@ -8,39 +8,40 @@ use std::time::{Duration, Instant};
 /// How often a line is printed where there is no terminal to draw on.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-const TEMPLATE: &str = "{bar:40} {pos}/{len} runs, {eta} left";
+const TEMPLATE: &str = "{bar:40} {pos}/{len} {msg}, {eta} left";
 
-/// Counts runs that are done, from any thread.
+/// Counts what is done, from any thread.
 pub struct Progress {
-    runs: usize,
+    all: u64,
+    unit: &'static str,
     /// Absent where there is no terminal.
     bar: Option<ProgressBar>,
     last_line: Mutex<Instant>,
 }
 
 impl Progress {
-    /// Begins to show that many runs.
-    pub fn start(runs: usize) -> Progress {
+    /// Begins to show so many of a unit.
+    pub fn start(all: u64, unit: &'static str) -> Progress {
         let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::new(runs as u64);
+            let bar = ProgressBar::new(all).with_message(unit);
             // A test checks the template.
             if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
                 bar.set_style(style.progress_chars("━╸ "));
             }
             bar
         });
-        Progress { runs, bar, last_line: Mutex::new(Instant::now()) }
+        Progress { all, unit, bar, last_line: Mutex::new(Instant::now()) }
     }
 
     /// So many are done.
-    pub fn show(&self, done: usize) {
+    pub fn show(&self, done: u64) {
         if let Some(bar) = &self.bar {
-            return bar.set_position(done as u64);
+            return bar.set_position(done);
         }
         let mut last = self.last_line.lock().unwrap_or_else(PoisonError::into_inner);
         if last.elapsed() >= LINE_EVERY {
             *last = Instant::now();
-            eprintln!("{done} of {} runs", self.runs);
+            eprintln!("{done} of {} {}", self.all, self.unit);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Runs the `pcc` binary, and lends a path whose traffic can be counted.
 
+use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read};
 use std::net::{SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -107,8 +108,12 @@ impl Pcc {
 
     /// Sends SIGINT, as Ctrl-C does.
     pub fn interrupt(&self) {
-        let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("interrupt");
+        self.signal(Signal::INT);
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("signal");
     }
 
     /// Whether it still runs.

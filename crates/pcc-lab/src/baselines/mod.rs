@@ -91,25 +91,33 @@ const LEAST_RATE: Rate = Rate::from_bits_per_sec(200.0);
 /// The initial window in packets (RFC 6928).
 const INITIAL_WINDOW: u64 = 10;
 
+/// What makes a controller; its random choices, if any, come from the seed that it gets.
+pub type Constructor = fn(u64) -> Box<dyn CongestionControl>;
+
 /// A new controller called `name`, `None` for an unknown one; its random choices, if any, come from `seed`.
 pub fn build(name: &str, seed: u64) -> Option<Box<dyn CongestionControl>> {
+    constructor(name).map(|build| build(seed))
+}
+
+/// What makes the controllers called `name`, `None` for an unknown one.
+pub fn constructor(name: &str) -> Option<Constructor> {
     Some(match name {
-        "bbr1" => Box::new(Bbr1::new(seed)),
-        "bbr3" => Box::new(Bbr3::new(seed)),
-        "bic" => windowed(Bic::default(), Pacing::Linux),
-        "copa" => Box::new(Copa::new()),
-        "cubic" => windowed(Cubic::new(), Pacing::Linux),
-        "cubic-hystart" => windowed(Cubic::with_hystart(), Pacing::Linux),
-        "hybla" => windowed(Hybla::new(), Pacing::Linux),
-        "illinois" => windowed(Illinois::new(), Pacing::Linux),
-        "ledbat" => windowed(Ledbat::new(), Pacing::Linux),
-        "newreno" => windowed(NewReno, Pacing::AckClocked),
-        "newreno-paced" => windowed(NewReno, Pacing::Even),
-        "pcp" => Box::new(Pcp::new(seed)),
-        "sprout" => Box::new(Sprout::new()),
-        "udt" => Box::new(Udt::new(seed)),
-        "vegas" => windowed(Vegas::new(), Pacing::Linux),
-        "westwood" => windowed(Westwood::default(), Pacing::Linux),
+        "bbr1" => |seed| Box::new(Bbr1::new(seed)),
+        "bbr3" => |seed| Box::new(Bbr3::new(seed)),
+        "bic" => |_| windowed(Bic::default(), Pacing::Linux),
+        "copa" => |_| Box::new(Copa::new()),
+        "cubic" => |_| windowed(Cubic::new(), Pacing::Linux),
+        "cubic-hystart" => |_| windowed(Cubic::with_hystart(), Pacing::Linux),
+        "hybla" => |_| windowed(Hybla::new(), Pacing::Linux),
+        "illinois" => |_| windowed(Illinois::new(), Pacing::Linux),
+        "ledbat" => |_| windowed(Ledbat::new(), Pacing::Linux),
+        "newreno" => |_| windowed(NewReno, Pacing::AckClocked),
+        "newreno-paced" => |_| windowed(NewReno, Pacing::Even),
+        "pcp" => |seed| Box::new(Pcp::new(seed)),
+        "sprout" => |_| Box::new(Sprout::new()),
+        "udt" => |seed| Box::new(Udt::new(seed)),
+        "vegas" => |_| windowed(Vegas::new(), Pacing::Linux),
+        "westwood" => |_| windowed(Westwood::default(), Pacing::Linux),
         _ => return None,
     })
 }

@@ -25,9 +25,9 @@ pub enum ControllerError {
         problem: String,
     },
     /// Constants or a utility for what has none.
-    #[error("\"{name}\" is a baseline: it has neither a utility nor constants to set")]
+    #[error("\"{name}\" is not a profile: it has neither a utility nor constants to set")]
     NoConstants {
-        /// The name of the baseline.
+        /// The name of the baseline or the kernel's controller.
         name: String,
     },
     /// A utility that is neither built in nor a formula.

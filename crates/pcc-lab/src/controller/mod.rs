@@ -28,11 +28,11 @@ use pcc::{CongestionControl, Event, Observer, Profile, profiles};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A controller: one of [`pcc::profiles`] with what differs, or a baseline.
+/// A controller: one of [`pcc::profiles`] with what differs, the kernel's PCC, or a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ControllerConfig {
-    /// The name of a profile or a baseline.
+    /// The name of a profile, of [`pcc_tcp::NAMES`] or of a baseline.
     pub name: String,
     /// Constants of the profile to override, by the names of the fields of [`Profile`] in kebab-case: `control`,
     /// `utility` and `guards`. Rates have a unit (`"2mbit"`) or are in bit/s; `"off"` turns off what can be.
@@ -44,19 +44,20 @@ pub struct ControllerConfig {
 }
 
 impl ControllerConfig {
-    /// A profile or a baseline as it is.
+    /// A controller as it is.
     pub fn named(name: &str) -> ControllerConfig {
         ControllerConfig { name: name.to_owned(), set: toml::Table::new(), utility: None }
     }
 
-    /// The profile with its overrides; a baseline has none.
+    /// The profile with its overrides; other controllers have none.
     pub fn profile(&self) -> Result<Profile, ControllerError> {
         let known = profiles::all();
         let Some(mut profile) = known.iter().find(|profile| profile.name == self.name).cloned() else {
-            return Err(if baselines::NAMES.contains(&self.name.as_str()) {
+            let others = || pcc_tcp::NAMES.iter().chain(baselines::NAMES).copied();
+            return Err(if others().any(|name| name == self.name) {
                 ControllerError::NoConstants { name: self.name.clone() }
             } else {
-                let names = known.iter().map(|profile| profile.name).chain(baselines::NAMES.iter().copied());
+                let names = known.iter().map(|profile| profile.name).chain(others());
                 ControllerError::unknown("controller", &self.name, names)
             });
         };
@@ -70,30 +71,59 @@ impl ControllerConfig {
 
     /// Whether [`build`](Self::build) will succeed.
     pub fn check(&self) -> Result<(), ControllerError> {
-        self.build(0).map(drop)
+        self.recipe().map(drop)
     }
 
     /// A controller with random choices from `seed`.
     pub fn build(&self, seed: u64) -> Result<Box<dyn CongestionControl>, ControllerError> {
-        match self.baseline(seed) {
-            Some(control) => Ok(control),
-            None => Ok(Box::new(self.profile()?.build(seed))),
-        }
+        Ok(self.recipe()?.build(seed))
     }
 
-    /// A controller with random choices from `seed`, and the log of its events; that of a baseline stays empty.
+    /// A controller with random choices from `seed`, and the log of its events; only a profile has any.
     pub fn build_logged(&self, seed: u64) -> Result<(Box<dyn CongestionControl>, EventLog), ControllerError> {
-        let log = EventLog::default();
-        if let Some(control) = self.baseline(seed) {
-            return Ok((control, log));
-        }
-        let mut control = self.profile()?.build(seed);
-        control.observe(Box::new(log.clone()));
-        Ok((Box::new(control), log))
+        Ok(self.recipe()?.build_logged(seed))
     }
 
-    fn baseline(&self, seed: u64) -> Option<Box<dyn CongestionControl>> {
-        if self.set.is_empty() && self.utility.is_none() { baselines::build(&self.name, seed) } else { None }
+    /// What makes such controllers.
+    pub fn recipe(&self) -> Result<Recipe, ControllerError> {
+        let as_it_is = self.set.is_empty() && self.utility.is_none();
+        let other = baselines::constructor(&self.name).or_else(|| pcc_tcp::constructor(&self.name));
+        match other.filter(|_| as_it_is) {
+            Some(constructor) => Ok(Recipe::Other(constructor)),
+            None => Ok(Recipe::Pcc(Box::new(self.profile()?))),
+        }
+    }
+}
+
+/// What makes controllers of one configuration, as many as are wanted.
+#[derive(Clone, Debug)]
+pub enum Recipe {
+    /// PCC with these constants.
+    Pcc(Box<Profile>),
+    /// One without constants to set.
+    Other(fn(u64) -> Box<dyn CongestionControl>),
+}
+
+impl Recipe {
+    /// A controller with random choices from `seed`.
+    pub fn build(&self, seed: u64) -> Box<dyn CongestionControl> {
+        match self {
+            Recipe::Pcc(profile) => Box::new(profile.build(seed)),
+            Recipe::Other(constructor) => constructor(seed),
+        }
+    }
+
+    /// A controller with random choices from `seed`, and the log of its events; only a profile has any.
+    pub fn build_logged(&self, seed: u64) -> (Box<dyn CongestionControl>, EventLog) {
+        let log = EventLog::default();
+        match self {
+            Recipe::Pcc(profile) => {
+                let mut control = profile.build(seed);
+                control.observe(Box::new(log.clone()));
+                (Box::new(control), log)
+            }
+            Recipe::Other(constructor) => (constructor(seed), log),
+        }
     }
 }
 

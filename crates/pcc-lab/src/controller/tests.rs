@@ -189,11 +189,13 @@ fn says_what_is_wrong_with_a_formula() {
 }
 
 #[test]
-fn baselines_have_no_constants() {
-    for text in ["set.guards.in-flight = 3", "utility = \"x\""] {
-        assert_eq!(
-            error(&format!("name = \"newreno\"\n{text}")),
-            "\"newreno\" is a baseline: it has neither a utility nor constants to set"
-        );
+fn baselines_and_the_kernels_have_no_constants() {
+    for name in ["newreno", "kernel-vivace"] {
+        for text in ["set.guards.in-flight = 3", "utility = \"x\""] {
+            assert_eq!(
+                error(&format!("name = \"{name}\"\n{text}")),
+                format!("\"{name}\" is not a profile: it has neither a utility nor constants to set")
+            );
+        }
     }
 }

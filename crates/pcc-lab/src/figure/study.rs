@@ -127,7 +127,7 @@ impl Study {
 ///
 /// # Errors
 ///
-/// The first error, when a trace can't be read.
+/// The first error of [`Case::run`].
 pub fn run<'a>(
     studies: &'a [Study],
     jobs: usize,

@@ -8,21 +8,18 @@
 //! One operating system thread reads both sockets, puts every datagram on its [`Path`], and sends on what is due. The paths run
 //! in virtual time, so that the rate holds however late the thread wakes up; how late it did is in the report, to judge a run by.
 
-mod lateness;
 mod sockets;
 #[cfg(test)]
 mod tests;
 mod thread;
 
-pub use lateness::{Lateness, LatenessHistogram};
+pub use crate::realtime::{Lateness, LatenessHistogram};
+pub(crate) use sockets::enlarge_buffers;
 
 use crate::link::{Counters, Path, PathConfig};
-use rustix::event::{EventfdFlags, eventfd};
+use crate::realtime::Driver;
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Bytes of the IPv4 (20) and UDP (8) headers, which take their share of the bottleneck.
@@ -64,8 +61,7 @@ pub struct RelayReport {
 #[derive(Debug)]
 pub struct Relay {
     addr: SocketAddr,
-    stop: Arc<OwnedFd>,
-    thread: Option<JoinHandle<RelayReport>>,
+    driver: Driver<RelayReport>,
 }
 
 impl Relay {
@@ -77,13 +73,12 @@ impl Relay {
     pub fn start(config: &RelayConfig) -> io::Result<Relay> {
         let (front, back) = sockets::pair(config.receiver)?;
         let addr = front.local_addr()?;
-        let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
         let mut seeds = fastrand::Rng::with_seed(config.seed);
         let forward = Path::new(&config.forward, seeds.u64(..));
         let reverse = Path::new(&config.reverse, seeds.u64(..));
-        let worker = thread::Worker::new(front, back, forward, reverse, stop.clone());
-        let thread = std::thread::Builder::new().name("relay".to_owned()).spawn(|| worker.run())?;
-        Ok(Relay { addr, stop, thread: Some(thread) })
+        let worker = thread::Worker::new(front, back, forward, reverse);
+        let driver = Driver::start("relay", |stop| worker.run(stop))?;
+        Ok(Relay { addr, driver })
     }
 
     /// The address to which the sender sends, as if it were the receiver's.
@@ -97,19 +92,6 @@ impl Relay {
     ///
     /// When its thread could not go on.
     pub fn stop(mut self) -> io::Result<RelayReport> {
-        self.join().unwrap_or_else(|| Err(io::Error::other("the relay has ended already")))
-    }
-
-    fn join(&mut self) -> Option<io::Result<RelayReport>> {
-        let thread = self.thread.take()?;
-        // A write to an eventfd fails only when its counter is full, and then it is readable anyway.
-        let _ = rustix::io::write(&*self.stop, &1u64.to_ne_bytes());
-        Some(thread.join().map_err(|_| io::Error::other("the relay's thread panicked")))
-    }
-}
-
-impl Drop for Relay {
-    fn drop(&mut self) {
-        self.join();
+        self.driver.stop()
     }
 }

@@ -22,14 +22,19 @@ fn bind(like: SocketAddr) -> io::Result<UdpSocket> {
     };
     let socket = UdpSocket::bind(loopback)?;
     socket.set_nonblocking(true)?;
-    // With privileges beyond the system's limit, else up to it; either way, the report tells what was not read in time.
-    if sockopt::set_socket_recv_buffer_size_force(&socket, BUFFER).is_err() {
-        sockopt::set_socket_recv_buffer_size(&socket, BUFFER)?;
-    }
-    if sockopt::set_socket_send_buffer_size_force(&socket, BUFFER).is_err() {
-        sockopt::set_socket_send_buffer_size(&socket, BUFFER)?;
-    }
+    enlarge_buffers(&socket)?;
     Ok(socket)
+}
+
+/// Lets a socket hold what comes while its thread waits for a processor: with privileges beyond the system's limit, else up to it.
+pub(crate) fn enlarge_buffers(socket: &UdpSocket) -> io::Result<()> {
+    if sockopt::set_socket_recv_buffer_size_force(socket, BUFFER).is_err() {
+        sockopt::set_socket_recv_buffer_size(socket, BUFFER)?;
+    }
+    if sockopt::set_socket_send_buffer_size_force(socket, BUFFER).is_err() {
+        sockopt::set_socket_send_buffer_size(socket, BUFFER)?;
+    }
+    Ok(())
 }
 
 /// How many datagrams the kernel dropped because the buffer of this socket was full; zero where it does not tell.

@@ -1,17 +1,17 @@
-//! From what the simulator counted to a report.
+//! From what was counted to a report.
 
 use super::fairness::{convergence, jain};
 use super::{FlowReport, LinkReport, RunReport};
 use crate::link::PathConfig;
-use crate::scenario::{Case, Scenario};
+use crate::scenario::{Case, Layout, Scenario};
 use crate::sim::{Distribution, FlowOutcome, LinkOutcome, Outcome};
 use pcc::{Event, Time};
-use std::ops::Range;
 use std::time::Duration;
 
 /// What tables, plots and claims can show of a flow, with its unit.
-pub const METRICS: [(&str, &str); 19] = [
+pub const METRICS: [(&str, &str); 25] = [
     ("goodput", "Mbit/s"),
+    ("second-half", "Mbit/s"),
     ("share", ""),
     ("loss", ""),
     ("spurious", ""),
@@ -30,6 +30,11 @@ pub const METRICS: [(&str, &str); 19] = [
     ("convergence", "s"),
     ("deviation", "Mbit/s"),
     ("per-flow", "Mbit/s"),
+    ("payload", "Mbit/s"),
+    ("sender-cpu", "s/GB"),
+    ("receiver-cpu", "s/GB"),
+    ("pacing-error", ""),
+    ("burst", "packets"),
 ];
 
 impl FlowReport {
@@ -37,10 +42,12 @@ impl FlowReport {
     pub fn metric(&self, name: &str) -> Option<f64> {
         match name {
             "goodput" => Some(self.goodput),
+            "second-half" => Some(self.second_half),
             "per-flow" => Some(self.goodput / self.count as f64),
             "share" => self.share,
             "loss" => Some(self.loss),
-            "spurious" => Some(self.spurious),
+            // Only a sender knows.
+            "spurious" => self.real.is_none().then_some(self.spurious),
             "rtt-mean" => Some(self.rtt_mean),
             "rtt-p95" => Some(self.rtt_p95),
             "queueing-mean" => Some(self.queueing_mean),
@@ -55,61 +62,69 @@ impl FlowReport {
             "stalled" => self.stalled,
             "convergence" => self.convergence,
             "deviation" => self.deviation,
+            "payload" => self.real.as_ref()?.payload,
+            "sender-cpu" => self.real.as_ref()?.sender_cpu_per_gb,
+            "receiver-cpu" => self.real.as_ref()?.receiver_cpu_per_gb,
+            "pacing-error" => self.real.as_ref()?.pacing_error,
+            "burst" => Some(self.real.as_ref()?.burst_p99 as f64),
             _ => None,
         }
     }
 }
 
-pub(super) fn report(
-    case: &Case,
-    seed: u64,
-    groups: &[Range<usize>],
-    links: &[PathConfig],
-    outcome: Outcome,
-    events: Vec<Vec<Event>>,
-) -> RunReport {
-    let scenario = &case.scenario;
-    let route = |flow| scenario.route(flow).unwrap_or_default();
-    let routes: Vec<Vec<usize>> =
-        scenario.flow.iter().zip(groups).flat_map(|(flow, range)| vec![route(flow); range.len()]).collect();
-    let flows: Vec<FlowReport> = scenario
-        .flow
-        .iter()
-        .zip(groups)
-        .map(|(flow, range)| {
-            Group {
-                outcomes: &outcome.flows[range.clone()],
-                all: &outcome.flows,
-                routes: &routes,
-                scenario,
-                links,
-                route: route(flow),
-            }
-            .report(flow.label(), &flow.controller)
-        })
-        .collect();
-    RunReport {
-        case: case.labels.clone(),
-        seed,
-        jain: among(&outcome.flows, scenario.measure_from.0),
-        goodput: {
-            let bytes: u64 = outcome.flows.iter().map(|flow| flow.delivered_bytes).sum();
-            bytes as f64 * 8e-6 / (scenario.duration.0 - scenario.measure_from.0).as_secs_f64()
-        },
-        flows,
-        links: scenario
-            .link
+impl RunReport {
+    /// The report of a run whose outcome was `outcome`.
+    pub(crate) fn of(
+        case: &Case,
+        seed: u64,
+        Layout { links, groups, .. }: &Layout,
+        outcome: Outcome,
+        events: Vec<Vec<Event>>,
+    ) -> RunReport {
+        let scenario = &case.scenario;
+        let route = |flow| scenario.route(flow).unwrap_or_default();
+        let routes: Vec<Vec<usize>> =
+            scenario.flow.iter().zip(groups).flat_map(|(flow, range)| vec![route(flow); range.len()]).collect();
+        let flows: Vec<FlowReport> = scenario
+            .flow
             .iter()
-            .zip(links)
-            .zip(&outcome.links)
-            .enumerate()
-            .map(|(index, ((link, config), outcome))| {
-                let name = link.name.clone().unwrap_or_else(|| format!("{index}"));
-                link_report(name, config, outcome, scenario)
+            .zip(groups)
+            .map(|(flow, range)| {
+                Group {
+                    outcomes: &outcome.flows[range.clone()],
+                    all: &outcome.flows,
+                    routes: &routes,
+                    scenario,
+                    links,
+                    route: route(flow),
+                }
+                .report(flow.label(), &flow.controller)
             })
-            .collect(),
-        events,
-        outcome,
+            .collect();
+        RunReport {
+            case: case.labels.clone(),
+            seed,
+            jain: among(&outcome.flows, scenario.measure_from.0),
+            goodput: {
+                let bytes: u64 = outcome.flows.iter().map(|flow| flow.delivered_bytes).sum();
+                bytes as f64 * 8e-6 / (scenario.duration.0 - scenario.measure_from.0).as_secs_f64()
+            },
+            flows,
+            emulator: None,
+            links: scenario
+                .link
+                .iter()
+                .zip(links)
+                .zip(&outcome.links)
+                .enumerate()
+                .map(|(index, ((link, config), outcome))| {
+                    let name = link.name.clone().unwrap_or_else(|| format!("{index}"));
+                    link_report(name, config, outcome, scenario)
+                })
+                .collect(),
+            events,
+            outcome,
+        }
     }
 }
 
@@ -170,11 +185,14 @@ impl Group<'_> {
             .collect();
         completion.sort_by(f64::total_cmp);
         let converged = self.converged();
+        let [start, end] = [time.0, time.1].map(|time| time.since(Time::ZERO));
+        let middle = start + (end - start) / 2;
         FlowReport {
             name: name.to_owned(),
             controller: controller.to_owned(),
             count: self.outcomes.len(),
             goodput,
+            second_half: self.outcomes.iter().map(|flow| flow.goodput_between(middle, end).mbps()).sum(),
             share: capacity.map(|bytes| delivered as f64 / bytes.max(1) as f64),
             loss: sum(|flow| flow.lost) as f64 / sent,
             spurious: sum(|flow| flow.spurious) as f64 / sent,
@@ -192,6 +210,7 @@ impl Group<'_> {
             stalled: mean(&self.outcomes.iter().filter_map(|flow| flow.stall_ratio).collect::<Vec<_>>()),
             convergence: converged.map(|(time, _)| time),
             deviation: converged.map(|(_, deviation)| deviation),
+            real: None,
         }
     }
 

@@ -1,9 +1,11 @@
 //! What a run showed, in numbers.
 
+mod compare;
 mod fairness;
 mod metrics;
 mod table;
 
+pub use compare::{Comparison, compare, comparison_table};
 pub use fairness::{convergence, jain, jain_at};
 pub use metrics::{METRICS, quantile};
 pub use table::{aligned, median, table};
@@ -30,10 +32,13 @@ pub struct RunReport {
     pub flows: Vec<FlowReport>,
     /// Per `[[link]]`.
     pub links: Vec<LinkReport>,
+    /// How the emulator did, if the traffic was real.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emulator: Option<EmulatorReport>,
     /// The events of each flow's controller, where the run recorded; none for a baseline.
     #[serde(skip)]
     pub events: Vec<Vec<Event>>,
-    /// All that the simulator counted.
+    /// All that was counted.
     #[serde(skip)]
     pub outcome: Outcome,
 }
@@ -49,6 +54,8 @@ pub struct FlowReport {
     pub count: usize,
     /// Goodput of all of them while they ran: data new to the receiver with its headers.
     pub goodput: f64,
+    /// Goodput in the second half of that time.
+    pub second_half: f64,
     /// The goodput as a share of what the slowest link of the route could carry; `None` if nothing limits it.
     pub share: Option<f64>,
     /// The share of packets that was declared lost.
@@ -84,6 +91,46 @@ pub struct FlowReport {
     pub convergence: Option<f64>,
     /// Standard deviation of the goodput of 1 s bins in the 60 s after that; the largest of the flows.
     pub deviation: Option<f64>,
+    /// What only real traffic has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub real: Option<RealReport>,
+}
+
+/// What only real traffic has.
+#[derive(Clone, Debug, Serialize)]
+pub struct RealReport {
+    /// Data that the receiving program got, in Mbit/s, without any headers; `None` if it doesn't say.
+    pub payload: Option<f64>,
+    /// Processor time of the sending end in seconds for each 10^9 bytes of delivered packets: that of its thread or program, without what
+    /// the kernel does in interrupts.
+    pub sender_cpu_per_gb: Option<f64>,
+    /// The same of the receiving end.
+    pub receiver_cpu_per_gb: Option<f64>,
+    /// The median of how far what was sent in 30 ms is from the rate that the controller wanted; `None` if that is not known.
+    pub pacing_error: Option<f64>,
+    /// 99 % of the bursts, packets that come to the first link within 10 us of each other, have at most so many packets.
+    pub burst_p99: u64,
+    /// What went wrong at its ends.
+    pub errors: Vec<String>,
+}
+
+/// How the emulator did in a run. Times in microseconds.
+#[derive(Clone, Debug, Serialize)]
+pub struct EmulatorReport {
+    /// Half of all packets left it at most so long after they were due.
+    pub lateness_p50: f64,
+    /// 99 % of all packets did.
+    pub lateness_p99: f64,
+    /// The latest one.
+    pub lateness_max: f64,
+    /// The share of a processor that it took, the receiving hosts' protocol processing included.
+    pub cpu: f64,
+    /// Packets that the kernel lost at the emulator's devices: losses that no link asked for.
+    pub interface_drops: u64,
+    /// Processor time of the whole machine in seconds for each 10^9 bytes of delivered packets.
+    pub system_cpu_per_gb: Option<f64>,
+    /// Why this run doesn't count, if it doesn't.
+    pub doubt: Option<String>,
 }
 
 /// What a link showed.
@@ -115,12 +162,12 @@ impl Case {
     ///
     /// # Errors
     ///
-    /// When a trace can't be read.
+    /// When a trace can't be read, a load means too many transfers, or the simulator hasn't got a controller.
     pub fn run(&self, seed: u64, record: bool) -> Result<RunReport, ScenarioError> {
-        let built = self.build(seed, record)?;
-        let links = built.simulation.links.clone();
-        let outcome = built.simulation.run();
-        let events = built.logs.iter().map(EventLog::take).collect();
-        Ok(metrics::report(self, seed, &built.groups, &links, outcome, events))
+        let layout = self.lay_out(seed)?;
+        let (simulation, logs) = self.simulation(&layout, record)?;
+        let outcome = simulation.run();
+        let events = logs.iter().map(EventLog::take).collect();
+        Ok(RunReport::of(self, seed, &layout, outcome, events))
     }
 }

@@ -1,13 +1,14 @@
 //! Reports as a table for people.
 
-use super::RunReport;
+use super::{EmulatorReport, RunReport};
 
 /// A column: its heading, its metric, what to multiply by, and digits behind the point.
 type Column = (&'static str, &'static str, f64, usize);
 
 /// What the table shows of flows; a column in which no flow has a value is left out.
-const COLUMNS: [Column; 13] = [
+const COLUMNS: [Column; 19] = [
     ("goodput Mbit/s", "goodput", 1.0, 2),
+    ("2nd half", "second-half", 1.0, 2),
     ("of link %", "share", 100.0, 1),
     ("lost %", "loss", 100.0, 2),
     ("RTT mean ms", "rtt-mean", 1.0, 1),
@@ -20,9 +21,19 @@ const COLUMNS: [Column; 13] = [
     ("p95", "fct-p95", 1.0, 0),
     ("stalled %", "stalled", 100.0, 1),
     ("converged s", "convergence", 1.0, 0),
+    ("payload Mbit/s", "payload", 1.0, 2),
+    ("sender CPU s/GB", "sender-cpu", 1.0, 2),
+    ("receiver CPU", "receiver-cpu", 1.0, 2),
+    ("pacing error %", "pacing-error", 100.0, 2),
+    ("burst p99", "burst", 1.0, 0),
 ];
 
+/// Metrics of what may never happen in a run.
+const MAY_NEVER_HAPPEN: [&str; 5] = ["convergence", "deviation", "fct-mean", "fct-median", "fct-p95"];
+
 /// The table of many runs: a line for each case and flow, with medians over the seeds. `runs` has the seeds of a case one after the other.
+///
+/// A run on real traffic that doesn't count is left out of a median if there are others, and named below the table.
 pub fn table(runs: &[RunReport]) -> String {
     let cases: Vec<&[RunReport]> = runs.chunk_by(|a, b| a.case == b.case).collect();
     let Some(first) = runs.first() else { return String::new() };
@@ -33,8 +44,7 @@ pub fn table(runs: &[RunReport]) -> String {
         let labels = case[0].case.iter().map(|(_, label)| label.clone());
         for (index, flow) in case[0].flows.iter().enumerate() {
             let name = if flow.count > 1 { format!("{} x{}", flow.name, flow.count) } else { flow.name.clone() };
-            let of_seeds = |metric| over_seeds(case.iter().map(|run| run.flows[index].metric(metric)));
-            let value = |(_, metric, scale, digits): Column| match of_seeds(metric) {
+            let value = |(_, metric, scale, digits): Column| match of_case(case, index, metric) {
                 Some(value) if value.is_infinite() => "never".to_owned(),
                 Some(value) => format!("{:.digits$}", value * scale),
                 None => String::new(),
@@ -55,13 +65,43 @@ pub fn table(runs: &[RunReport]) -> String {
             text += &format!("{labels}Jain's index of all flows: {jain:.3}\n");
         }
     }
+    text += &emulators(runs);
+    for run in runs {
+        let case: String = run.case.iter().map(|(name, label)| format!("{name} = {label}, ")).collect();
+        if let Some(doubt) = run.emulator.as_ref().and_then(|emulator| emulator.doubt.as_ref()) {
+            text += &format!("{case}seed {} doesn't count: {doubt}\n", run.seed);
+        }
+    }
     text
 }
 
-/// The median of a metric over seeds. Where it has a value with one seed, having none with another means that it never happened: infinity.
-fn over_seeds(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
-    let values: Vec<Option<f64>> = values.collect();
-    values.iter().any(Option::is_some).then(|| median(values.iter().map(|v| v.unwrap_or(f64::INFINITY)).collect()))?
+/// How the emulator did at worst in the runs that count, if there are any.
+fn emulators(runs: &[RunReport]) -> String {
+    let counted = runs.iter().filter_map(|run| run.emulator.as_ref()).filter(|emulator| emulator.doubt.is_none());
+    let worst = |part: fn(&EmulatorReport) -> f64| counted.clone().map(part).reduce(f64::max);
+    let (Some(p50), Some(p99)) = (worst(|emulator| emulator.lateness_p50), worst(|emulator| emulator.lateness_p99))
+    else {
+        return String::new();
+    };
+    let cpu = worst(|emulator| emulator.cpu).unwrap_or(0.0) * 100.0;
+    format!(
+        "The emulator was late by at most {p50:.0} us (p50) and {p99:.0} us (p99), and took at most {cpu:.0} % of a processor.\n"
+    )
+}
+
+/// The median of a flow's metric over the runs of a case that count.
+pub(super) fn of_case(case: &[RunReport], flow: usize, metric: &str) -> Option<f64> {
+    let values: Vec<Option<f64>> = counting(case).map(|run| run.flows.get(flow)?.metric(metric)).collect();
+    // What didn't happen with a seed, though it did with another, comes last: it would have taken for ever.
+    let never = MAY_NEVER_HAPPEN.contains(&metric) && values.iter().any(Option::is_some);
+    median(values.into_iter().flat_map(|value| value.or(never.then_some(f64::INFINITY))).collect())
+}
+
+/// The runs of a case that count, or all of them if none does.
+fn counting(case: &[RunReport]) -> impl Iterator<Item = &RunReport> {
+    let counts = |run: &RunReport| run.emulator.as_ref().is_none_or(|emulator| emulator.doubt.is_none());
+    let any = case.iter().any(counts);
+    case.iter().filter(move |run| !any || counts(run))
 }
 
 /// Rows of the same length as lines; the first `left` columns begin at the left, the others end at the right.

@@ -10,7 +10,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// The first error, when a trace can't be read.
+    /// The first error of [`Case::run`].
     pub fn run(
         &self,
         seeds: &[u64],
@@ -34,5 +34,21 @@ impl Plan {
     ) -> Result<Vec<R>, E> {
         let runs: Vec<_> = self.cases.iter().flat_map(|case| seeds.iter().map(move |seed| (case, *seed))).collect();
         pool::map(&runs, jobs, |(case, seed)| work(case, *seed), progress).into_iter().collect()
+    }
+
+    /// Does `work` for one run after the other: every case with the first seed, then with the next, so that what disturbs the machine
+    /// for a while hits all cases alike. The results are in the order of the cases and, for each, of the seeds.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `work`.
+    pub fn in_turn<R, E>(&self, seeds: &[u64], mut work: impl FnMut(&Case, u64) -> Result<R, E>) -> Result<Vec<R>, E> {
+        let mut of_cases: Vec<Vec<R>> = self.cases.iter().map(|_| Vec::new()).collect();
+        for seed in seeds {
+            for (case, results) in self.cases.iter().zip(&mut of_cases) {
+                results.push(work(case, *seed)?);
+            }
+        }
+        Ok(of_cases.into_iter().flatten().collect())
     }
 }

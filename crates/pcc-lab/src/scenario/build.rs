@@ -1,20 +1,16 @@
 //! From a case and a seed to a simulation.
 
 use super::flow::MOST_FLOWS;
-use super::{Case, Flow, Scenario, ScenarioError};
-use crate::controller::{ControllerConfig, ControllerError, EventLog};
+use super::{Case, Flow, Link, Scenario, ScenarioError};
+use crate::controller::{ControllerError, EventLog};
+use crate::link::PathConfig;
 use crate::sim::{self, AckPolicy, Simulation};
 use pcc::Time;
+use std::path::Path;
 use std::time::Duration;
 
 /// A reason, and the key it belongs to.
 pub(crate) type Fault = (&'static str, String);
-
-impl Flow {
-    pub(super) fn controller_config(&self) -> ControllerConfig {
-        ControllerConfig { name: self.controller.clone(), set: self.set.clone(), utility: self.utility.clone() }
-    }
-}
 
 impl Scenario {
     /// The links that a flow passes.
@@ -67,6 +63,52 @@ impl Scenario {
             None => Ok(forward),
         }
     }
+
+    /// The links for a run, with random choices from `rng`; `folder` is where trace files are.
+    pub(super) fn links(&self, folder: &Path, rng: &mut fastrand::Rng) -> Result<Vec<PathConfig>, ScenarioError> {
+        let build = |(index, link): (usize, &Link)| {
+            let at = |(key, reason): Fault| ScenarioError::at(format!("link.{index}.{key}"), reason);
+            link.build(folder, self.duration.0, rng).map_err(at)
+        };
+        self.link.iter().enumerate().map(build).collect()
+    }
+
+    /// How many transfers come on average, where a flow asks for a load of its route.
+    pub(super) fn transfers(&self, flow: &Flow, links: &[PathConfig]) -> Result<Option<f64>, Fault> {
+        let (Some(load), Some(size)) = (flow.load, flow.size) else { return Ok(None) };
+        let end = Time::ZERO + self.end(flow);
+        let capacity = self.route(flow)?.into_iter().filter_map(|link| links[link].capacity(Time::ZERO, end)).min();
+        let Some(capacity) = capacity else {
+            return Err(("load", "this is a share of the rate of the route, and no link of it has one".to_owned()));
+        };
+        let transfers = capacity as f64 * load.0 / size.0 as f64;
+        if transfers > f64::from(MOST_FLOWS) {
+            return Err(("load", format!("these are {transfers:.0} transfers; at most {MOST_FLOWS} can be simulated")));
+        }
+        Ok(Some(transfers))
+    }
+
+    /// When a flow ends.
+    fn end(&self, flow: &Flow) -> Duration {
+        flow.stop.map_or(self.duration.0, |stop| stop.0.min(self.duration.0))
+    }
+
+    /// When the flows of a group begin.
+    fn starts(&self, flow: &Flow, transfers: Option<f64>, rng: &mut fastrand::Rng) -> Vec<Duration> {
+        let Some(transfers) = transfers else {
+            return (0..flow.count).map(|index| flow.start.0 + flow.stagger.0 * index).collect();
+        };
+        let end = self.end(flow);
+        let mean_gap = end.as_secs_f64() / transfers;
+        let mut starts = Vec::new();
+        let mut at = flow.start.0;
+        while at < end {
+            starts.push(at);
+            // An exponential gap, by inversion; 1 - u is never 0.
+            at += Duration::from_secs_f64((-libm::log(1.0 - rng.f64()) * mean_gap).min(1e6));
+        }
+        starts
+    }
 }
 
 /// The key that an error of a controller is about, and its text.
@@ -79,94 +121,105 @@ pub(super) fn fault_of(error: &ControllerError) -> Fault {
     (key, error.to_string())
 }
 
-/// A simulation, and which of its flows belong to which `[[flow]]`.
-pub(crate) struct Built {
-    pub simulation: Simulation,
+/// Where the flows of a case run, and when.
+pub(crate) struct Layout {
+    pub links: Vec<PathConfig>,
+    pub flows: Vec<Placed>,
     /// Per `[[flow]]`, the range of its flows.
     pub groups: Vec<std::ops::Range<usize>>,
-    /// Per flow, the events of its controller, where the run is recorded.
-    pub logs: Vec<EventLog>,
+    /// The seed of the links' random choices.
+    pub seed: u64,
+}
+
+/// One of the flows of a `[[flow]]`.
+pub(crate) struct Placed {
+    pub start: Duration,
+    pub route: Vec<usize>,
+    pub reverse: Option<usize>,
+    pub reverse_delay: Duration,
+    /// The seed of its controller.
+    pub seed: u64,
 }
 
 impl Case {
-    /// The simulation of this case with a seed.
+    /// Links and flows, with what is drawn from a seed.
     ///
     /// # Errors
     ///
-    /// When a trace can't be read.
-    pub(crate) fn build(&self, seed: u64, record: bool) -> Result<Built, ScenarioError> {
+    /// When a trace can't be read, or a load of a link that changes at random comes to more transfers than can be simulated.
+    pub(crate) fn lay_out(&self, seed: u64) -> Result<Layout, ScenarioError> {
         let scenario = &self.scenario;
         let mut seeds = fastrand::Rng::with_seed(seed);
         let [mut of_links, mut of_flows] = [seeds.fork(), seeds.fork()];
-        let mut links = Vec::new();
-        for (index, link) in scenario.link.iter().enumerate() {
-            let at = |(key, reason): Fault| ScenarioError::at(format!("link.{index}.{key}"), reason);
-            links.push(link.build(&self.folder, scenario.duration.0, &mut of_links).map_err(at)?);
-        }
-        let (mut flows, mut groups, mut logs) = (Vec::new(), Vec::new(), Vec::new());
+        let links = scenario.links(&self.folder, &mut of_links)?;
+        let (mut flows, mut groups) = (Vec::new(), Vec::new());
         for (index, flow) in scenario.flow.iter().enumerate() {
-            let at = |(key, reason): Fault| ScenarioError::at(format!("flow.{index}.{key}"), reason);
+            let at = |fault| of_flow(index, fault);
             let first = flows.len();
             let route = scenario.route(flow).map_err(at)?;
-            let end = flow.stop.map_or(scenario.duration.0, |stop| stop.0.min(scenario.duration.0));
-            let capacity = route.iter().filter_map(|link| links[*link].capacity(Time::ZERO, Time::ZERO + end)).min();
-            for start in flow.starts(end, capacity, &mut of_flows).map_err(at)? {
-                let (config, seed) = (flow.controller_config(), of_flows.u64(..));
-                let control = if record {
-                    config.build_logged(seed).map(|(control, log)| {
-                        logs.push(log);
-                        control
-                    })
-                } else {
-                    config.build(seed)
-                };
-                flows.push(sim::Flow {
-                    control: control.map_err(|error| at(fault_of(&error)))?,
-                    app: flow.app(),
-                    start: Time::ZERO + start,
-                    stop: flow.stop.map(|stop| Time::ZERO + stop.0),
+            let transfers = scenario.transfers(flow, &links).map_err(at)?;
+            for start in scenario.starts(flow, transfers, &mut of_flows) {
+                flows.push(Placed {
+                    start,
                     route: route.clone(),
                     reverse: scenario.reverse(flow).map_err(at)?,
                     reverse_delay: scenario.reverse_delay(flow).map_err(at)?,
-                    acks: AckPolicy { every: flow.ack_every.into(), max_delay: flow.ack_delay.0 },
+                    seed: of_flows.u64(..),
                 });
             }
             groups.push(first..flows.len());
         }
+        Ok(Layout { links, flows, groups, seed: seeds.u64(..) })
+    }
+
+    /// The simulation of a layout and, per flow, the events of its controller if the run is recorded.
+    ///
+    /// # Errors
+    ///
+    /// When the simulator hasn't got a controller.
+    pub(crate) fn simulation(
+        &self,
+        layout: &Layout,
+        record: bool,
+    ) -> Result<(Simulation, Vec<EventLog>), ScenarioError> {
+        let scenario = &self.scenario;
+        let (mut flows, mut logs) = (Vec::new(), Vec::new());
+        for (index, (flow, range)) in scenario.flow.iter().zip(&layout.groups).enumerate() {
+            let config = flow.controller_config().map_err(|fault| of_flow(index, fault))?;
+            for placed in &layout.flows[range.clone()] {
+                let control = if record {
+                    config.build_logged(placed.seed).map(|(control, log)| {
+                        logs.push(log);
+                        control
+                    })
+                } else {
+                    config.build(placed.seed)
+                };
+                flows.push(sim::Flow {
+                    control: control.map_err(|error| of_flow(index, fault_of(&error)))?,
+                    app: flow.app(),
+                    start: Time::ZERO + placed.start,
+                    stop: flow.stop.map(|stop| Time::ZERO + stop.0),
+                    route: placed.route.clone(),
+                    reverse: placed.reverse,
+                    reverse_delay: placed.reverse_delay,
+                    acks: AckPolicy { every: flow.ack_every.into(), max_delay: flow.ack_delay.0 },
+                });
+            }
+        }
         let simulation = Simulation {
-            links,
+            links: layout.links.clone(),
             flows,
             duration: scenario.duration.0,
             measure_from: scenario.measure_from.0,
             packet_bytes: scenario.packet_size,
-            seed: seeds.u64(..),
+            seed: layout.seed,
             record,
         };
-        Ok(Built { simulation, groups, logs })
+        Ok((simulation, logs))
     }
 }
 
-impl Flow {
-    /// When the flows of this group begin; `capacity` is what the slowest link of the route can carry until `end`.
-    fn starts(&self, end: Duration, capacity: Option<u64>, rng: &mut fastrand::Rng) -> Result<Vec<Duration>, Fault> {
-        let (Some(load), Some(size)) = (self.load, self.size) else {
-            return Ok((0..self.count).map(|index| self.start.0 + self.stagger.0 * index).collect());
-        };
-        let Some(capacity) = capacity else {
-            return Err(("load", "this is a share of the rate of the route, and no link of it has one".to_owned()));
-        };
-        let transfers = capacity as f64 * load.0 / size.0 as f64;
-        if transfers > f64::from(MOST_FLOWS) {
-            return Err(("load", format!("these are {transfers:.0} transfers; at most {MOST_FLOWS} can be simulated")));
-        }
-        let mean_gap = end.as_secs_f64() / transfers;
-        let mut starts = Vec::new();
-        let mut at = self.start.0;
-        while at < end {
-            starts.push(at);
-            // An exponential gap, by inversion; 1 - u is never 0.
-            at += Duration::from_secs_f64((-libm::log(1.0 - rng.f64()) * mean_gap).min(1e6));
-        }
-        Ok(starts)
-    }
+fn of_flow(index: usize, (key, reason): Fault) -> ScenarioError {
+    ScenarioError::at(format!("flow.{index}.{key}"), reason)
 }

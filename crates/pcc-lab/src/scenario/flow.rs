@@ -1,5 +1,6 @@
 //! A flow, or a group of equal ones, in a scenario.
 
+use super::stack::Stack;
 use super::text::{Share, Size, Span, Speed};
 use crate::controller::UtilitySpec;
 use crate::sim::{App, Video};
@@ -10,10 +11,17 @@ use std::time::Duration;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Flow {
-    /// What tables call it; the controller's name if it isn't given.
+    /// What tables call it; the name of the command or the controller if it isn't given.
     pub name: Option<String>,
-    /// The congestion controller.
+    /// The congestion controller; of a command, what stands for it in the simulator.
+    #[serde(default)]
     pub controller: String,
+    /// What carries it on the emulator; QUIC if it isn't given.
+    pub stack: Option<Stack>,
+    /// On the emulator, the program at the sending end; `{server}`, `{client}` and `{seconds}` are replaced.
+    pub command: Option<String>,
+    /// On the emulator, the program at the receiving end of a command.
+    pub server: Option<String>,
     /// Constants of the controller that differ from its profile's.
     #[serde(default)]
     pub set: toml::Table,
@@ -90,7 +98,8 @@ pub(super) const MOST_FLOWS: u32 = 10_000;
 impl Flow {
     /// What tables call it.
     pub fn label(&self) -> &str {
-        self.name.as_deref().unwrap_or(&self.controller)
+        let command = self.command.as_ref().and_then(|command| command.split_whitespace().next());
+        self.name.as_deref().or(command).unwrap_or(&self.controller)
     }
 
     /// What is wrong with it, if anything: the key and the reason.
@@ -123,7 +132,7 @@ impl Flow {
         if self.video.is_some_and(|video| video.chunk.0.is_zero() || video.buffer < video.chunk) {
             return Err(("video", "a chunk must be longer than 0s, and the buffer must hold one".to_owned()));
         }
-        Ok(())
+        self.check_stack()
     }
 
     /// Whether it sends as long as it may.

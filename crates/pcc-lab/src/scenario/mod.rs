@@ -23,16 +23,19 @@ mod error;
 mod flow;
 mod link;
 mod plan;
+mod stack;
 mod sweep;
 #[cfg(test)]
 mod tests;
 mod text;
 
+pub(crate) use build::{Layout, Placed};
 pub use error::ScenarioError;
 pub use flow::{Flow, OnOff, VideoTable};
 pub use link::{Change, Link, Loss, PolicerTable, Queue, QueueLimit, ReorderingTable, Vary};
 pub(crate) use plan::shown;
 pub use plan::{Case, Plan};
+pub use stack::Stack;
 pub(crate) use sweep::label_of;
 pub use sweep::{Draw, Point, Sweep};
 pub use text::{Share, Short, Size, Span, Speed};
@@ -133,10 +136,13 @@ impl Scenario {
                     "no link of its route has a rate: it would send without end; add rate = \"100mbit\" to one";
                 return fault(&format!("flow.{index}"), reason);
             }
+            if flow.load.is_some() {
+                // Links that change at random are looked at again when a run begins.
+                let links = self.links(folder, &mut fastrand::Rng::with_seed(1))?;
+                self.transfers(flow, &links).map_err(at)?;
+            }
             self.reverse(flow).map_err(at)?;
             self.reverse_delay(flow).map_err(at)?;
-            let controller = flow.controller_config();
-            controller.check().map_err(|error| at(build::fault_of(&error)))?;
         }
         Ok(())
     }

@@ -63,8 +63,7 @@ impl Plan {
             for flow in &mut case.scenario.flow {
                 if profiles.iter().any(|profile| profile.name == flow.controller) {
                     flow.utility = Some(UtilitySpec::Text(utility.to_owned()));
-                    let config = flow.controller_config();
-                    config.check().map_err(|error| ScenarioError::at("utility".to_owned(), error.to_string()))?;
+                    flow.check().map_err(|(_, reason)| ScenarioError::at("utility".to_owned(), reason))?;
                 }
             }
         }

@@ -76,6 +76,10 @@ fn mistakes_in_values_show_the_line_and_the_key() {
         &error_with("controller = \"cubic\"", "controller = \"cubic\"\nroute = [\"top\"]"),
         &["x.toml:12: flow.0.route: there is no link \"top\"; known are bottleneck"],
     );
+    assert_parts(
+        &error_with("controller = \"cubic\"", "controller = \"cubic\"\nsize = \"100B\"\nload = \"50%\""),
+        &["x.toml:13: flow.0.load: these are 12500 transfers; at most 10000 can be simulated"],
+    );
     assert_parts(&error_with("\"2s\"", "\"0s\""), &["x.toml:2: duration: this must be more than 0s"]);
 }
 

@@ -5,7 +5,7 @@ use pcc::Time;
 /// The next wake-up of each of a fixed number of actors, as a tournament: changing one costs O(log n), the earliest is at the
 /// root. Of actors that are due at the same time the one with the lowest index comes first, so that runs can be repeated.
 #[derive(Clone, Debug)]
-pub(super) struct Agenda {
+pub(crate) struct Agenda {
     /// Per actor, padded to a power of two.
     times: Vec<Time>,
     /// The winners: `winners[1]` is the root, and the children of node i are 2 i and 2 i + 1.

@@ -1,11 +1,11 @@
 //! A flow in the simulated network: its two ends, the way back between them, and what is counted.
 
+use super::HEADER_BYTES;
 use super::outcome::{FlowOutcome, Sample};
 use super::player::Player;
 use super::receiver::{Ack, Receiver};
 use super::sender::{Departure, Sender};
 use super::source::{App, Source};
-use super::{BIN, HEADER_BYTES};
 use pcc::Time;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -161,38 +161,4 @@ impl Flow {
 /// The first of a queue by time, if it is due.
 fn pop_due<T>(queue: &mut VecDeque<(Time, T)>, now: Time) -> Option<T> {
     if queue.front()?.0 <= now { queue.pop_front().map(|(_, item)| item) } else { None }
-}
-
-impl FlowOutcome {
-    fn new(start: Time, end: Time, complete: Option<bool>) -> FlowOutcome {
-        FlowOutcome {
-            start,
-            end,
-            complete,
-            sent: 0,
-            lost: 0,
-            spurious: 0,
-            delivered_bytes: 0,
-            rtt: Default::default(),
-            queueing: Default::default(),
-            stall_ratio: None,
-            bins: Vec::new(),
-            samples: Vec::new(),
-        }
-    }
-
-    fn deliver(&mut self, now: Time, bytes: u64) {
-        self.delivered_bytes += bytes;
-        let bin = (now.as_nanos() / BIN.as_nanos() as u64) as usize;
-        if self.bins.len() <= bin {
-            self.bins.resize(bin + 1, 0);
-        }
-        self.bins[bin] += bytes;
-    }
-
-    fn begin_measurement(&mut self) {
-        (self.sent, self.lost, self.spurious, self.delivered_bytes) = (0, 0, 0, 0);
-        self.rtt = Default::default();
-        self.queueing = Default::default();
-    }
 }

@@ -9,6 +9,7 @@
 
 mod agenda;
 mod flow;
+mod measurement;
 mod outcome;
 mod player;
 mod receiver;
@@ -19,6 +20,8 @@ mod source;
 mod tests;
 mod world;
 
+pub(crate) use agenda::Agenda;
+pub(crate) use measurement::{Clock, Link};
 pub use outcome::{Distribution, FlowOutcome, LinkOutcome, Outcome, Sample};
 pub use source::{App, Video};
 

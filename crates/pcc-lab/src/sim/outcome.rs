@@ -63,6 +63,41 @@ pub struct LinkOutcome {
 }
 
 impl FlowOutcome {
+    /// Nothing yet.
+    pub(crate) fn new(start: Time, end: Time, complete: Option<bool>) -> FlowOutcome {
+        FlowOutcome {
+            start,
+            end,
+            complete,
+            sent: 0,
+            lost: 0,
+            spurious: 0,
+            delivered_bytes: 0,
+            rtt: Default::default(),
+            queueing: Default::default(),
+            stall_ratio: None,
+            bins: Vec::new(),
+            samples: Vec::new(),
+        }
+    }
+
+    /// New data arrives.
+    pub(crate) fn deliver(&mut self, now: Time, bytes: u64) {
+        self.delivered_bytes += bytes;
+        let bin = (now.as_nanos() / BIN.as_nanos() as u64) as usize;
+        if self.bins.len() <= bin {
+            self.bins.resize(bin + 1, 0);
+        }
+        self.bins[bin] += bytes;
+    }
+
+    /// Forgets the totals.
+    pub(crate) fn begin_measurement(&mut self) {
+        (self.sent, self.lost, self.spurious, self.delivered_bytes) = (0, 0, 0, 0);
+        self.rtt = Default::default();
+        self.queueing = Default::default();
+    }
+
     /// The goodput between two instants, to the [`BIN`]: data that is new to the receiver, with its headers, so that a full link shows its rate.
     pub fn goodput_between(&self, from: Duration, to: Duration) -> Rate {
         let [first, last] = [from, to].map(|time| (time.as_nanos() / BIN.as_nanos()) as usize);
@@ -88,7 +123,7 @@ pub struct Distribution {
 const LONGEST: Duration = Duration::from_secs(1000);
 
 impl Distribution {
-    pub(super) fn add(&mut self, value: Duration) {
+    pub(crate) fn add(&mut self, value: Duration) {
         if self.histogram.is_none() {
             self.histogram = Histogram::new_with_max(LONGEST.as_micros() as u64, 2).ok();
         }

@@ -2,11 +2,12 @@
 
 use super::agenda::Agenda;
 use super::flow::Flow;
-use super::outcome::{LinkOutcome, Outcome};
+use super::measurement::{Clock, Link};
+use super::outcome::Outcome;
 use super::receiver::Ack;
 use super::sender::Departure;
-use super::{ACK_BYTES, BIN, Simulation};
-use crate::link::{Counters, Delivered, Path};
+use super::{ACK_BYTES, Simulation};
+use crate::link::Delivered;
 use pcc::Time;
 use std::time::Duration;
 
@@ -29,43 +30,29 @@ enum Body {
     Ack(Ack),
 }
 
-#[derive(Debug)]
-struct Link {
-    path: Path<InTransit>,
-    before_measurement: Counters,
-    queue: Vec<u64>,
-}
-
 /// The actors of the agenda are the links, then the flows, then the clock.
 #[derive(Debug)]
 pub(super) struct World {
-    links: Vec<Link>,
+    links: Vec<Link<InTransit>>,
     flows: Vec<Flow>,
     agenda: Agenda,
     end: Time,
-    measure_from: Time,
-    record: bool,
-    samples: u32,
+    clock: Clock,
 }
 
 impl World {
     pub fn new(simulation: Simulation) -> World {
         let mut seeds = fastrand::Rng::with_seed(simulation.seed);
         let end = Time::ZERO + simulation.duration;
-        let link = |config| Link {
-            path: Path::new(config, seeds.u64(..)),
-            before_measurement: Counters::default(),
-            queue: Vec::new(),
-        };
-        let links: Vec<Link> = simulation.links.iter().map(link).collect();
+        let links: Vec<_> = simulation.links.iter().map(|link| Link::new(link, seeds.u64(..))).collect();
         let flow = |flow| Flow::new(flow, simulation.packet_bytes, end, seeds.fork());
         let flows: Vec<Flow> = simulation.flows.into_iter().map(flow).collect();
         let mut agenda = Agenda::new(links.len() + flows.len() + 1);
         for (index, flow) in flows.iter().enumerate() {
             agenda.set(links.len() + index, flow.next_event(Time::ZERO));
         }
-        let measure_from = Time::ZERO + simulation.measure_from;
-        let mut world = World { links, flows, agenda, end, measure_from, record: simulation.record, samples: 0 };
+        let clock = Clock::new(simulation.measure_from, simulation.record);
+        let mut world = World { links, flows, agenda, end, clock };
         world.set_clock(Time::ZERO);
         world
     }
@@ -79,11 +66,9 @@ impl World {
             }
         }
         let end = self.end;
-        let link =
-            |link: Link| LinkOutcome { counters: link.path.counters() - link.before_measurement, queue: link.queue };
         Outcome {
             flows: self.flows.into_iter().map(|flow| flow.into_outcome(end)).collect(),
-            links: self.links.into_iter().map(link).collect(),
+            links: self.links.iter().map(Link::outcome).collect(),
         }
     }
 
@@ -141,21 +126,18 @@ impl World {
 
     /// Begins the measurement, and takes samples at the end of each bin.
     fn on_clock(&mut self, now: Time) {
-        if now == self.measure_from {
+        if self.clock.begins(now) {
             self.flows.iter_mut().for_each(Flow::begin_measurement);
-            self.links.iter_mut().for_each(|link| link.before_measurement = link.path.counters());
+            self.links.iter_mut().for_each(Link::begin_measurement);
         }
-        if self.record && now == Time::ZERO + BIN * (self.samples + 1) {
-            self.samples += 1;
+        if self.clock.samples(now) {
             self.flows.iter_mut().for_each(Flow::sample);
-            self.links.iter_mut().for_each(|link| link.queue.push(link.path.queued_bytes()));
+            self.links.iter_mut().for_each(Link::sample);
         }
         self.set_clock(now);
     }
 
     fn set_clock(&mut self, now: Time) {
-        let measure = Some(self.measure_from).filter(|time| *time > now);
-        let sample = self.record.then_some(Time::ZERO + BIN * (self.samples + 1));
-        self.agenda.set(self.links.len() + self.flows.len(), measure.into_iter().chain(sample).min());
+        self.agenda.set(self.links.len() + self.flows.len(), self.clock.next_event(now));
     }
 }

@@ -1,12 +1,20 @@
-//! No sequence of events, however odd, stops a baseline. Ours are driven by the same events in the tests of the core.
+//! No sequence of events, however odd, stops a baseline or the kernel's PCC. The core's profiles are driven by the same
+//! events in its own tests.
 
 #[path = "../../../pcc/tests/support/events.rs"]
 mod events;
 
 use events::{Driver, Op, ops};
+use pcc::CongestionControl;
 use pcc_lab::baselines;
+use pcc_lab::controller::ControllerConfig;
 use proptest::prelude::*;
 use std::time::Duration;
+
+fn controllers() -> impl Iterator<Item = (&'static str, Box<dyn CongestionControl>)> {
+    let build = |name| (name, ControllerConfig::named(name).build(7).expect("a known name"));
+    baselines::NAMES.iter().chain(pcc_tcp::NAMES).copied().map(build)
+}
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
@@ -14,8 +22,7 @@ proptest! {
     /// A sender that may not send a packet, or at no rate, would stand still for ever.
     #[test]
     fn no_events_stop_a_controller(ops in prop::collection::vec(ops(), 1..150)) {
-        for name in baselines::NAMES {
-            let mut control = baselines::build(name, 7).expect("a known name");
+        for (name, mut control) in controllers() {
             let (mut driver, mut mtu) = (Driver::new(), 1200);
             control.on_mtu_change(mtu);
             for &op in &ops {
@@ -34,11 +41,10 @@ proptest! {
 
     /// After any events but those that end time, a path that works again gets at least a packet a minute.
     #[test]
-    fn every_baseline_recovers(ops in prop::collection::vec(ops().prop_filter("time goes on", |op| {
+    fn every_controller_recovers(ops in prop::collection::vec(ops().prop_filter("time goes on", |op| {
         !matches!(op, Op::Wait(Duration::MAX) | Op::Ack { rtt: Duration::MAX, .. } | Op::StepBack(_) | Op::Mtu(_))
     }), 1..60)) {
-        for name in baselines::NAMES {
-            let mut control = baselines::build(name, 7).expect("a known name");
+        for (name, mut control) in controllers() {
             let mut driver = Driver::new();
             ops.iter().for_each(|op| driver.run(&mut *control, *op));
             while !driver.outstanding.is_empty() {

@@ -13,6 +13,14 @@ pub struct Lateness {
     pub max: Duration,
 }
 
+impl Lateness {
+    /// How late 1 % may be on a path with this round-trip time before it is no longer that path: lateness acts as jitter, and matters by how
+    /// large it is beside the delays of the path.
+    pub fn tolerable(rtt: Duration) -> Duration {
+        (rtt / 50).clamp(Duration::from_micros(500), Duration::from_millis(10))
+    }
+}
+
 /// Counts latenesses in steps of a microsecond up to 20 ms; what is later counts as the latest.
 #[derive(Debug)]
 pub struct LatenessHistogram {

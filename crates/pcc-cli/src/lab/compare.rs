@@ -1,0 +1,78 @@
+//! `pcc lab compare`: the simulator beside the emulator.
+
+use super::machine::{Machine, On};
+use super::selection::{Selection, heading};
+use crate::output::{USAGE, show};
+use clap::builder::PossibleValuesParser;
+use pcc_lab::report::{Comparison, METRICS, compare, comparison_table};
+use pcc_lab::scenario::Plan;
+use std::fmt::Write;
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  sudo pcc lab compare examples/scenarios/stacks.toml
+  sudo pcc lab compare benches/agreement.toml --metric goodput --metric rtt-p95
+  sudo pcc lab compare benches/agreement.toml --seeds 1..3 --json > agreement.jsonl";
+
+/// Runs a scenario in the simulator and on the emulator, and prints each metric of both with the difference.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    selection: Selection,
+    /// Compare this metric, not all of them; can be given again.
+    #[arg(long, value_parser = metrics())]
+    metric: Vec<String>,
+    /// Print a JSON document for each metric, one a line, instead of the table.
+    #[arg(long)]
+    json: bool,
+}
+
+fn metrics() -> PossibleValuesParser {
+    METRICS.map(|(name, _)| name).into()
+}
+
+/// Runs both.
+pub fn run(args: &Args) -> ExitCode {
+    let plan = match args.selection.plan() {
+        Ok(plan) => plan,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::from(USAGE);
+        }
+    };
+    match experiment(args, &plan) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn experiment(args: &Args, plan: &Plan) -> anyhow::Result<()> {
+    let seeds = args.selection.seeds(plan)?;
+    // Privileges are to be had before there are threads, and what can't be simulated is to show before the long part.
+    let emulator = Machine::new(On::Emulator, None)?;
+    let simulator = Machine::new(On::Simulator, None)?;
+    let run = |machine: &Machine| machine.run(plan, &seeds, |_| false, |report| Ok(report.without_details()));
+    let simulated = run(&simulator)?;
+    let emulated = run(&emulator)?;
+    let mut comparisons = compare(&simulated, &emulated);
+    comparisons.retain(|row| args.metric.is_empty() || args.metric.iter().any(|metric| metric == row.metric));
+    let doubtful = emulated.iter().filter(|run| run.emulator.as_ref().is_some_and(|e| e.doubt.is_some())).count();
+    if doubtful > 0 {
+        eprintln!("{doubtful} of {} runs on the emulator don't count: see pcc lab run --on emulator", emulated.len());
+    }
+    let table = || format!("{}\n{}", heading(plan, &seeds), comparison_table(&comparisons));
+    Ok(show(&if args.json { json(&comparisons)? } else { table() })?)
+}
+
+fn json(comparisons: &[Comparison]) -> anyhow::Result<String> {
+    let mut lines = String::new();
+    for comparison in comparisons {
+        writeln!(lines, "{}", serde_json::to_string(comparison)?)?;
+    }
+    Ok(lines)
+}

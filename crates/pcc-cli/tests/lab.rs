@@ -1,0 +1,140 @@
+//! Scenarios on real traffic, as people run them. Most of it needs root and TUN.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+const LINK: &str = r#"
+duration = "2s"
+[[link]]
+rate = "20mbit"
+delay = "5ms"
+queue = "50kB"
+"#;
+
+/// Runs `pcc lab` with a scenario of one link and these flows.
+fn lab(subcommand: &str, flows: &str, arguments: &[&str]) -> Output {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("x.toml");
+    std::fs::write(&file, format!("{LINK}{flows}")).expect("a scenario");
+    let mut pcc = Command::new(env!("CARGO_BIN_EXE_pcc"));
+    pcc.args(["lab", subcommand]).arg(&file).args(arguments).output().expect("pcc runs")
+}
+
+/// What `pcc lab run --on emulator` prints, or `None` where there can be no emulator.
+fn emulated(flows: &str, arguments: &[&str]) -> Option<Output> {
+    if rustix::process::geteuid().is_root() && Path::new("/dev/net/tun").exists() {
+        return Some(lab("run", flows, &[&["--on", "emulator"], arguments].concat()));
+    }
+    println!("skipped: emulated paths need root and /dev/net/tun");
+    None
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn json(output: &Output) -> Vec<serde_json::Value> {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// Runs a scenario that can't be run, and checks what is said about it.
+fn refused(flows: &str, arguments: &[&str], reason: &str) {
+    if let Some(output) = emulated(flows, arguments) {
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{error}");
+        assert!(error.contains(reason), "{error}");
+    }
+}
+
+#[test]
+fn every_stack_carries_data_over_the_same_link() {
+    let flows = r#"
+[[flow]]
+name = "tcp"
+stack = "tcp"
+controller = "reno"
+[[flow]]
+name = "quic"
+controller = "vivace-latency"
+[[flow]]
+name = "noq"
+controller = "noq-cubic"
+[[flow]]
+name = "short"
+stack = "tcp"
+controller = "reno"
+size = "20kB"
+start = "100ms"
+"#;
+    let Some(output) = emulated(flows, &["--json"]) else { return };
+    let [run] = &json(&output)[..] else { panic!("a run") };
+    assert!(run["emulator"]["lateness_p50"].is_number() && run["emulator"]["interface_drops"].is_number(), "{run}");
+    let flows = run["flows"].as_array().expect("flows");
+    assert_eq!(flows.len(), 4);
+    for flow in flows {
+        assert!(flow["goodput"].as_f64() > Some(0.0), "{flow}");
+        assert!(flow["rtt_mean"].as_f64() >= Some(10.0), "{flow}");
+        assert!(flow["real"]["payload"].as_f64() > Some(0.0), "{flow}");
+        assert!(flow["real"]["sender_cpu_per_gb"].as_f64() > Some(0.0), "{flow}");
+        assert_eq!(flow["real"]["errors"].as_array().map(Vec::len), Some(0), "{flow}");
+    }
+    // A link can't carry more than its rate, whatever is counted as goodput.
+    let sum: f64 = flows.iter().filter_map(|flow| flow["goodput"].as_f64()).sum();
+    assert!(sum < 21.0 * 1.1, "{sum} Mbit/s");
+    assert!(run["links"][0]["utilisation"].as_f64() <= Some(1.01), "{run}");
+}
+
+#[test]
+fn programs_are_flows_too() {
+    let flows = r#"
+[[flow]]
+command = "bash -c 'head -c 100000 /dev/zero > /dev/udp/{server}/9'"
+"#;
+    let Some(output) = emulated(flows, &["--json"]) else { return };
+    let run = &json(&output)[0];
+    assert_eq!(run["flows"][0]["name"], "bash");
+    assert!(run["flows"][0]["goodput"].as_f64() > Some(0.0), "{run}");
+    assert!(run["flows"][0]["real"]["payload"].is_null(), "nobody counted it: {run}");
+}
+
+#[test]
+fn the_simulator_and_the_emulator_are_compared() {
+    if !rustix::process::geteuid().is_root() || !Path::new("/dev/net/tun").exists() {
+        return println!("skipped: emulated paths need root and /dev/net/tun");
+    }
+    let flows = "[[flow]]\nstack = 'tcp'\ncontroller = 'cubic'\n";
+    let rows = json(&lab("compare", flows, &["--json", "--metric", "goodput", "--metric", "sender-cpu"]));
+    let [row] = &rows[..] else { panic!("only one of them is in both: {rows:?}") };
+    assert_eq!(row["metric"], "goodput");
+    let [ours, real, difference] = ["simulator", "emulator", "difference"].map(|key| row[key].as_f64().expect("it"));
+    assert!((real / ours - 1.0 - difference).abs() < 1e-9 && ours > 0.0 && real > 0.0, "{row}");
+}
+
+#[test]
+fn what_only_reality_knows_is_refused_there() {
+    let flow = |keys: &str| format!("[[flow]]\n{keys}\n");
+    refused(&flow("stack = 'tcp'\ncontroller = 'vgas'"), &[], "the kernel has no TCP \"vgas\"");
+    refused(
+        &flow("command = 'no-such-program {server}'"),
+        &[],
+        "flow.0.command: there is no program \"no-such-program\"",
+    );
+    refused(&flow("controller = 'cubic'"), &["--set", "packet-size=1200"], "packet-size: on the emulator packets have");
+    let video = "controller = 'cubic'\nvideo = { bitrate = '1mbit', chunk = '1s', buffer = '4s' }";
+    refused(&flow(video), &[], "a video runs on the simulator only");
+}
+
+#[test]
+fn what_only_reality_has_the_simulator_refuses() {
+    for (keys, reason) in [
+        ("stack = 'tcp'\ncontroller = 'lp'", "no counterpart of this controller of the kernel"),
+        ("command = 'iperf3 -c {server}'", "no counterpart of programs"),
+    ] {
+        let output = lab("run", &format!("[[flow]]\n{keys}\n"), &[]);
+        let error = text(&output.stderr);
+        assert!(output.status.code() == Some(1) && error.contains(reason), "{error}");
+    }
+    let stands_for = "[[flow]]\ncommand = 'iperf3 -c {server}'\ncontroller = 'cubic'\n";
+    assert!(lab("run", stands_for, &[]).status.success());
+}

@@ -1,0 +1,4 @@
+mod frames;
+mod links;
+mod packets;
+mod traffic;
