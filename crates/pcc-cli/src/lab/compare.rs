@@ -2,7 +2,7 @@
 
 use super::machine::{Machine, On};
 use super::selection::{Selection, heading};
-use crate::output::{USAGE, show};
+use crate::output::show;
 use clap::builder::PossibleValuesParser;
 use pcc_lab::report::{Comparison, METRICS, compare, comparison_table};
 use pcc_lab::scenario::Plan;
@@ -35,20 +35,7 @@ fn metrics() -> PossibleValuesParser {
 
 /// Runs both.
 pub fn run(args: &Args) -> ExitCode {
-    let plan = match args.selection.plan() {
-        Ok(plan) => plan,
-        Err(error) => {
-            eprintln!("error: {error}");
-            return ExitCode::from(USAGE);
-        }
-    };
-    match experiment(args, &plan) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    args.selection.run(|plan| experiment(args, plan))
 }
 
 fn experiment(args: &Args, plan: &Plan) -> anyhow::Result<()> {

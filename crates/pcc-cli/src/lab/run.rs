@@ -4,7 +4,7 @@ use super::machine::{Machine, On};
 use super::plots::{self, Drawn};
 use super::selection::{Selection, heading};
 use super::{json_lines, write};
-use crate::output::{USAGE, show};
+use crate::output::show;
 use anyhow::Context;
 use pcc_lab::report::table;
 use pcc_lab::scenario::Plan;
@@ -46,20 +46,7 @@ pub struct Args {
 
 /// Runs the scenario.
 pub fn run(args: &Args) -> ExitCode {
-    let plan = match args.selection.plan() {
-        Ok(plan) => plan,
-        Err(error) => {
-            eprintln!("error: {error}");
-            return ExitCode::from(USAGE);
-        }
-    };
-    match experiment(args, &plan) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    args.selection.run(|plan| experiment(args, plan))
 }
 
 fn experiment(args: &Args, plan: &Plan) -> anyhow::Result<()> {

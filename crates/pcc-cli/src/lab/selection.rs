@@ -1,8 +1,10 @@
 //! Which runs of a scenario are meant.
 
+use crate::output::USAGE;
 use pcc_lab::scenario::{Plan, ScenarioError};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use toml::Value;
 
 /// A scenario, what differs from the file, and the seeds.
@@ -29,8 +31,26 @@ pub struct Selection {
 const MOST_RUNS: usize = 100_000;
 
 impl Selection {
+    /// Does an experiment with the scenario, and says what went wrong, if anything did.
+    pub fn run(&self, experiment: impl FnOnce(&Plan) -> anyhow::Result<()>) -> ExitCode {
+        let plan = match self.plan() {
+            Ok(plan) => plan,
+            Err(error) => {
+                eprintln!("error: {error}");
+                return ExitCode::from(USAGE);
+            }
+        };
+        match experiment(&plan) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("error: {error:#}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+
     /// The scenario as it is to be run.
-    pub fn plan(&self) -> Result<Plan, ScenarioError> {
+    fn plan(&self) -> Result<Plan, ScenarioError> {
         let mut plan = Plan::read(&self.scenario, &self.set)?;
         if let Some(utility) = &self.utility {
             plan.use_utility(utility)?;
