@@ -1,4 +1,4 @@
-//! Compiles the control core for the host; the kernel's build of the same headers needs clang.
+//! Compiles the control core: for the host, and with the feature `loader` the programs for the kernel, which needs clang.
 
 fn main() {
     println!("cargo::rerun-if-changed=bpf");
@@ -10,4 +10,22 @@ fn main() {
         .opt_level(2)
         .flag_if_supported("-Wno-unused-const-variable")
         .compile("pcc_kernel");
+    #[cfg(feature = "loader")]
+    programs::build("pcc");
+}
+
+#[cfg(feature = "loader")]
+mod programs {
+    use libbpf_cargo::SkeletonBuilder;
+    use std::path::PathBuf;
+
+    /// Compiles `bpf/NAME.bpf.c`, and writes what loads it to `NAME.rs` in the folder of the build's output.
+    pub fn build(name: &str) {
+        let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
+        SkeletonBuilder::new()
+            .source(format!("bpf/{name}.bpf.c"))
+            .clang_args(["-mcpu=v3", "-Wall", "-Werror"])
+            .build_and_generate(out.join(format!("{name}.rs")))
+            .unwrap_or_else(|error| panic!("bpf/{name}.bpf.c: {error:#}"));
+    }
 }

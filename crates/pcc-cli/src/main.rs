@@ -3,6 +3,11 @@
 mod demo;
 mod lab;
 mod output;
+#[cfg(feature = "tcp")]
+mod tcp;
+#[cfg(not(feature = "tcp"))]
+#[path = "tcp/absent.rs"]
+mod tcp;
 mod transfer;
 
 use clap::{Parser, Subcommand};
@@ -23,6 +28,8 @@ enum Command {
     Demo(demo::Args),
     #[command(subcommand)]
     Lab(lab::Command),
+    #[cfg_attr(feature = "tcp", command(subcommand))]
+    Tcp(tcp::Command),
     Send(transfer::SendArgs),
     Recv(transfer::RecvArgs),
     /// What the lab runs programs under.
@@ -39,6 +46,7 @@ fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Demo(args) => demo::run(args),
         Command::Lab(command) => lab::run(command),
+        Command::Tcp(command) => tcp::run(command),
         Command::Send(args) => transfer::send(args),
         Command::Recv(args) => transfer::recv(args),
         Command::Guard { parent, files, program } => ExitCode::from(guard(parent, files, &program)),

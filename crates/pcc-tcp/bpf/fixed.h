@@ -26,6 +26,13 @@ typedef s64 fixed;
 #define LN_2 744261118LL
 #define LOG2_E 1549082005LL
 
+/* The kernel's verifier takes a global function once, but a static one at every call again. */
+#ifdef __bpf__
+#define SHARED __attribute__((noinline))
+#else
+#define SHARED static inline
+#endif
+
 static inline u64 min_u64(u64 a, u64 b)
 {
 	return a < b ? a : b;
@@ -54,7 +61,7 @@ static inline s64 with_sign_of(s64 sign, u64 x)
 }
 
 /* a * b / c, rounded down: exact for b * c < 2^64. */
-static inline u64 mul_div(u64 a, u64 b, u64 c)
+SHARED u64 mul_div(u64 a, u64 b, u64 c)
 {
 	if (!b)
 		return 0;
@@ -64,19 +71,19 @@ static inline u64 mul_div(u64 a, u64 b, u64 c)
 }
 
 /* amount * factor, for factors below 16. */
-static inline u64 scale(u64 amount, u64 factor)
+SHARED u64 scale(u64 amount, u64 factor)
 {
 	return mul_div(amount, factor, ONE);
 }
 
 /* scale() of a number with a sign. */
-static inline s64 signed_scale(s64 amount, u64 factor)
+SHARED s64 signed_scale(s64 amount, u64 factor)
 {
 	return with_sign_of(amount, scale(magnitude(amount), factor));
 }
 
 /* The position of the highest bit, counted from 1; clang 14 has no such instruction for BPF. */
-static inline u32 bits(u64 x)
+SHARED u32 bits(u64 x)
 {
 	u32 count = 0;
 
@@ -90,7 +97,7 @@ static inline u32 bits(u64 x)
 }
 
 /* part / whole, with an error below 2^-29 + 2^-32 * part / whole: of a large whole only the 33 highest bits count. */
-static inline fixed ratio(u64 part, u64 whole)
+SHARED fixed ratio(u64 part, u64 whole)
 {
 	u32 excess = bits(whole) > 33 ? bits(whole) - 33 : 0;
 
@@ -98,7 +105,7 @@ static inline fixed ratio(u64 part, u64 whole)
 }
 
 /* log2 of a whole number from 1 on: each squaring of the mantissa gives a bit. Error below 2^-28. */
-static inline fixed fixed_log2(u64 x)
+SHARED fixed fixed_log2(u64 x)
 {
 	u32 exponent = bits(x | 1) - 1;
 	u64 mantissa = x << (63 - exponent) >> 32;
@@ -115,7 +122,7 @@ static inline fixed fixed_log2(u64 x)
 }
 
 /* 2^x: Taylor's series of the fraction, shifted by the whole part. Relative error below 2^-27, or 2^-29 absolute. */
-static inline fixed fixed_exp2(fixed x)
+SHARED fixed fixed_exp2(fixed x)
 {
 	s64 shift = x >> 30;
 	u64 t = scale((u64)(x & (ONE - 1)), LN_2);
@@ -131,13 +138,13 @@ static inline fixed fixed_exp2(fixed x)
 }
 
 /* (x / unit)^power, for powers of 0 to 1. */
-static inline fixed fixed_power(u64 x, u64 unit, fixed power)
+SHARED fixed fixed_power(u64 x, u64 unit, fixed power)
 {
 	return x ? fixed_exp2(signed_scale(fixed_log2(x) - fixed_log2(unit), (u64)power)) : 0;
 }
 
 /* 1 / (1 + e^(steepness * y)) for |y| below 16. Error below 2^-28. */
-static inline fixed sigmoid(fixed steepness, fixed y)
+SHARED fixed sigmoid(fixed steepness, fixed y)
 {
 	/* e^-21 is below the resolution. */
 	u64 z = min_u64(scale((u64)steepness, magnitude(y)), 21 * ONE);

@@ -70,6 +70,14 @@ static inline void sender_cut(struct sender *s, const struct ack *ack, enum cut 
 	sender_realign(s, ack);
 }
 
+static inline void note_delivered(struct sender *s, u64 rate)
+{
+	u32 next = s->next_delivered < DELIVERED ? s->next_delivered : 0;
+
+	s->delivered[next] = rate;
+	s->next_delivered = next + 1;
+}
+
 static inline u64 largest_delivered(const struct sender *s)
 {
 	u64 largest = 0;
@@ -94,7 +102,7 @@ static inline void sender_on_result(struct sender *s, const struct ack *ack, con
 	u64 ceiling;
 
 	if (counts)
-		s->delivered[s->next_delivered++ % DELIVERED] = throughput(result);
+		note_delivered(s, throughput(result));
 	if (counts && result->loss > GUARDS.brake_loss && result->start >= s->braked) {
 		s->braked = ack->now;
 		sender_cut(s, ack, CUT_LOSS);

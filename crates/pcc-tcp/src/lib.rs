@@ -8,6 +8,8 @@
 
 #[allow(unsafe_code, reason = "calls C")]
 mod ffi;
+#[cfg(feature = "loader")]
+pub mod kernel;
 mod rto;
 mod sender;
 #[cfg(test)]

@@ -1,0 +1,5 @@
+//! The programs in `bpf/`, as Rust sees them.
+
+pub mod pcc {
+    include!(concat!(env!("OUT_DIR"), "/pcc.rs"));
+}

@@ -1,0 +1,57 @@
+//! What the running kernel can do.
+
+use super::Error;
+use libbpf_rs::btf::types::{FuncProto, Ptr, Struct};
+use libbpf_rs::btf::{Btf, ReferencesType};
+use std::path::Path;
+
+/// The first release in which registering a congestion control gives a link, with which it goes.
+const OLDEST: (u32, u32) = (6, 4);
+
+/// What differs between the kernels on which PCC runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// Kernels before 6.10 give `cong_control` two arguments instead of four.
+    pub two_arguments: bool,
+}
+
+/// Looks at the running kernel.
+pub fn kernel() -> Result<Kernel, Error> {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    if version(&release).is_some_and(|version| version < OLDEST) {
+        return Err(Error::OldKernel { running: release });
+    }
+    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+        return Err(Error::NoTypes);
+    }
+    let types = Btf::from_vmlinux().map_err(Error::bpf("reading the kernel's types"))?;
+    let arguments = arguments_of_cong_control(&types).ok_or(Error::NoStructOps)?;
+    Ok(Kernel { two_arguments: arguments == 2 })
+}
+
+/// Major and minor version of a release such as `6.1.0-47-amd64`.
+fn version(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
+fn arguments_of_cong_control(types: &Btf<'_>) -> Option<usize> {
+    let operations: Struct<'_> = types.type_by_name("tcp_congestion_ops")?;
+    let member = operations.iter().find(|member| member.name.is_some_and(|name| name == "cong_control"))?;
+    let pointer: Ptr<'_> = types.type_by_id(member.ty)?;
+    let function: FuncProto<'_> = types.type_by_id(pointer.referenced_type().type_id())?;
+    Some(function.iter().count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_of_distributions_are_understood() {
+        assert_eq!(version("6.18.44"), Some((6, 18)));
+        assert_eq!(version("6.1.0-47-amd64"), Some((6, 1)));
+        assert_eq!(version("5.10"), Some((5, 10)));
+        assert_eq!(version("something else"), None);
+    }
+}
