@@ -3,10 +3,12 @@
 #pragma once
 
 #include "kernel.h"
+#include "reordering.h"
 #include "sender.h"
 
 struct flow {
 	struct sender sender;
+	struct reordering reordering;
 	/* When it got its controller, on the monotonic clock in ns. */
 	u64 began;
 };

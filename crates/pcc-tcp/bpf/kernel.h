@@ -75,6 +75,8 @@ struct tcp_sock {
 	/* When the pacer lets the next segment go, and the time of the event that is being handled, both in ns. */
 	u64 tcp_wstamp_ns;
 	u64 tcp_clock_cache;
+	/* Segments that the receiver got twice. */
+	u32 dsack_dups;
 };
 
 struct rate_sample {

@@ -23,13 +23,15 @@ static inline struct flow *flow_of(struct sock *sk)
 static inline void begin(struct sock *sk, u32 profile)
 {
 	struct flow *flow = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	u32 seed = bpf_get_prandom_u32();
 	struct ack ack;
 
 	if (!flow)
 		return;
-	read_socket((struct tcp_sock *)sk, &ack);
+	read_socket(tp, &ack);
 	flow->began = ack.now;
+	reordering_begin(&flow->reordering, tp->dsack_dups);
 	sender_init(&flow->sender, profile, seed, &ack);
 	set_rate(sk, &flow->sender);
 	tell_event(sk, flow, &ack, KIND_INIT, seed);
@@ -84,7 +86,7 @@ int on_ack(u64 *ctx)
 	if (!flow)
 		return 0;
 	read_socket(tp, &ack);
-	read_sample(sample_of(ctx), &ack);
+	read_sample(tp, sample_of(ctx), &flow->reordering, &ack);
 	closed = sender_on_ack(&flow->sender, &ack);
 	set_rate(sk, &flow->sender);
 	set_window(tp, &flow->sender, &ack);
@@ -123,6 +125,7 @@ int on_event(u64 *ctx)
 	if (!flow || (u32)ctx[1] != CA_EVENT_TX_START || tp->packets_out)
 		return 0;
 	read_socket(tp, &ack);
+	reordering_begin(&flow->reordering, tp->dsack_dups);
 	sender_on_first_sent(&flow->sender, &ack);
 	set_rate(sk, &flow->sender);
 	tell_event(sk, flow, &ack, KIND_FIRST_SENT, 0);

@@ -12,7 +12,17 @@ pub struct Path {
     pub rtt: u64,
 }
 
+/// `struct reordering` of `bpf/reordering.h`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reordering {
+    pub dsacks: u32,
+    pub suspects: u32,
+    pub credit: u32,
+}
+
 unsafe extern "C" {
+    pub safe fn pcc_reordering_discount(reordering: &mut Reordering, dsacks: u32, lost: u32) -> u32;
     pub safe fn pcc_log2(x: u64) -> i64;
     pub safe fn pcc_exp2(x: i64) -> i64;
     pub safe fn pcc_power(x: u64, unit: u64, power: i64) -> i64;

@@ -3,6 +3,7 @@
 mod controls;
 mod fixed;
 mod regression;
+mod reordering;
 mod senders;
 mod utilities;
 
