@@ -1,6 +1,7 @@
 //! `pcc tcp`: PCC for the TCP of this machine's kernel.
 
 mod load;
+mod top;
 
 use pcc_tcp::kernel::Controller;
 use std::process::ExitCode;
@@ -9,12 +10,14 @@ use std::process::ExitCode;
 #[derive(clap::Subcommand)]
 pub enum Command {
     Load(load::Args),
+    Top(top::Args),
 }
 
 /// Runs a subcommand.
 pub fn run(command: Command) -> ExitCode {
     let done = match command {
         Command::Load(args) => load::run(&args),
+        Command::Top(args) => top::run(&args),
     };
     done.unwrap_or_else(|error: anyhow::Error| {
         eprintln!("error: {error:#}");

@@ -35,4 +35,4 @@ pub use error::Error;
 pub use flows::{Flow, Flows};
 pub use load::{Registered, load};
 pub use pins::{PINS, pin, pinned, unpin};
-pub use watch::{Ack, Event, EventKind, Interval, Record, Watch};
+pub use watch::{Ack, Event, EventKind, Interval, Record, Watch, now};
