@@ -6,7 +6,7 @@ use std::ffi::c_void;
 
 /// `struct path` of `bpf/control.h`.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Path {
     pub mtu: u64,
     pub rtt: u64,
