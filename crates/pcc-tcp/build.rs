@@ -11,7 +11,9 @@ fn main() {
         .flag_if_supported("-Wno-unused-const-variable")
         .compile("pcc_kernel");
     #[cfg(feature = "loader")]
-    programs::build("pcc");
+    for name in ["pcc", "exec"] {
+        programs::build(name);
+    }
 }
 
 #[cfg(feature = "loader")]
