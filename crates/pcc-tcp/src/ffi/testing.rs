@@ -1,6 +1,7 @@
 //! The parts of the C core, for tests.
 
 use super::{Memory, Profile};
+use crate::measured::{Measurement, Plan};
 use std::ffi::c_void;
 
 /// `struct path` of `bpf/control.h`.
@@ -9,35 +10,6 @@ use std::ffi::c_void;
 pub struct Path {
     pub mtu: u64,
     pub rtt: u64,
-}
-
-/// `struct plan` of `bpf/measurement.h`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Plan {
-    pub rate: u64,
-    pub length: u64,
-    pub min_packets: u32,
-    pub max_packets: u32,
-    pub role: u32,
-    pub index: u32,
-    pub faster: u32,
-}
-
-/// `struct measurement` of `bpf/measurement.h`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Measurement {
-    pub start: u64,
-    pub rate: u64,
-    pub target: u64,
-    pub packets_sent: u32,
-    pub packets_lost: u32,
-    pub loss: i64,
-    pub rtt: u64,
-    pub min_rtt: u64,
-    pub rtt_gradient: i64,
-    pub rtt_fit: i64,
 }
 
 /// `struct reordering` of `bpf/reordering.h`.
