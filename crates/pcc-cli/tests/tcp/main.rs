@@ -1,5 +1,9 @@
 //! PCC in this machine's kernel: needs root, BPF and TUN. One test runs at a time, because the controllers' names are those
 //! of the whole machine.
 
+#[allow(dead_code, reason = "shared with the tests of transfers")]
+#[path = "../common/mod.rs"]
+mod common;
+mod exec;
 mod registered;
 mod support;
