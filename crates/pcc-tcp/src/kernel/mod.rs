@@ -10,13 +10,20 @@
 
 mod controller;
 mod error;
+mod holders;
 mod load;
 mod pins;
 #[allow(missing_docs, unsafe_code, clippy::all, clippy::pedantic, reason = "made by libbpf-cargo")]
 mod programs;
+mod statistics;
 mod support;
+#[allow(unsafe_code, reason = "calls the library's C")]
+mod update;
 
 pub use controller::{Controller, UnknownController};
 pub use error::Error;
+pub use holders::{Holder, available, holders};
 pub use load::{Registered, load};
-pub use pins::{PINS, pin, pinned, unpin};
+pub use pins::{PINS, pin, pinned, replace, unpin};
+pub use statistics::{Statistics, statistics};
+pub use support::{Requirement, release, requirements};
