@@ -1,5 +1,6 @@
 //! `pcc tcp load`: registers the controllers.
 
+use super::namespaces::everywhere;
 use super::{controllers, names, profile};
 use pcc_tcp::kernel::{Controller, load, pin, pinned, replace};
 use std::process::ExitCode;
@@ -58,6 +59,7 @@ fn stay(controllers: &[Controller], new: bool) -> anyhow::Result<()> {
         (true, _) => {}
         (false, true) => {
             replace(&there)?;
+            set_defaults_again(&there);
             eprintln!("replaced, but for connections that use the old programs until they end: {}", names(&there));
         }
         (false, false) => {
@@ -65,6 +67,18 @@ fn stay(controllers: &[Controller], new: bool) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// A network namespace whose default one of them is would go on with the programs that it had.
+fn set_defaults_again(controllers: &[Controller]) {
+    for place in everywhere() {
+        let Ok(default) = place.default() else { continue };
+        if controllers.iter().any(|controller| controller.name() == default)
+            && let Err(error) = place.set_default(&default)
+        {
+            eprintln!("warning: {place} goes on with the replaced programs: {error:#}");
+        }
+    }
 }
 
 /// Waits for SIGINT or SIGTERM.

@@ -3,7 +3,7 @@
 use super::connections;
 use super::namespaces::{Place, everywhere};
 use crate::output::show;
-use pcc_tcp::kernel::{Controller, Holder, Statistics, holders, release, requirements, statistics};
+use pcc_tcp::kernel::{Controller, Holder, Statistics, holders, release, requirements, statistics, versions};
 use serde::Serialize;
 use std::fmt::{self, Write};
 use std::process::ExitCode;
@@ -68,6 +68,8 @@ struct Row {
     #[serde(skip)]
     by: String,
     connections: u64,
+    /// Versions that aren't registered any more, but in use.
+    old_versions: usize,
 }
 
 #[derive(Serialize)]
@@ -82,10 +84,11 @@ struct Costs {
 impl Status {
     fn now() -> Status {
         let places = everywhere();
-        let (holders, connections) = (holders(), connections::by_controller(&places));
+        let (holders, versions, connections) = (holders(), versions(), connections::by_controller(&places));
         let rows = Controller::ALL.map(|controller| {
-            let count = connections.get(controller.name()).copied().unwrap_or(0);
-            Row::new(controller, holders.get(&controller), count)
+            let versions = versions.get(&controller).copied().unwrap_or(0);
+            let connections = connections.get(controller.name()).copied().unwrap_or(0);
+            Row::new(controller, holders.get(&controller), versions, connections)
         });
         let requirements = requirements().into_iter().map(|requirement| Requirement {
             what: requirement.what,
@@ -103,7 +106,7 @@ impl Status {
 }
 
 impl Row {
-    fn new(controller: Controller, holder: Option<&Holder>, connections: u64) -> Row {
+    fn new(controller: Controller, holder: Option<&Holder>, versions: usize, connections: u64) -> Row {
         Row {
             name: controller.name(),
             profile: controller.profile(),
@@ -113,7 +116,12 @@ impl Row {
                 Some(Holder::Process { id, .. }) => Some(*id),
                 _ => None,
             },
-            by: holder.map_or_else(|| "no".to_owned(), |holder| format!("by {holder}")),
+            by: match holder {
+                None => "no".to_owned(),
+                Some(Holder::Unknown) => "yes".to_owned(),
+                Some(holder) => holder.to_string(),
+            },
+            old_versions: versions.saturating_sub(usize::from(holder.is_some())),
             connections,
         }
     }
@@ -145,6 +153,9 @@ impl fmt::Display for Status {
             writeln!(f, "{:<16}{:<28}{:>12}", row.name, row.by, row.connections)?;
         }
         f.write_char('\n')?;
+        for row in self.controllers.iter().filter(|row| row.old_versions > 0) {
+            writeln!(f, "{}: connections or defaults still use unloaded programs ({})", row.name, row.old_versions)?;
+        }
         if let Some(default) = &self.default {
             writeln!(f, "default of this network namespace: {default}{}", self.doubt(default))?;
         }

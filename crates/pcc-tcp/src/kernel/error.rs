@@ -47,6 +47,18 @@ pub enum Error {
         /// What keeps it registered.
         holder: Holder,
     },
+    /// There is nothing to see.
+    #[error("no controller of PCC is loaded: sudo pcc tcp load --pin")]
+    NotLoaded,
+    /// What is loaded can't be understood.
+    #[error("a controller was loaded by another version of pcc: sudo pcc tcp load --pin --replace")]
+    OtherVersion,
+    /// Records are for one watcher.
+    #[error("process {pid} watches the controllers already, and only one can at a time: end it first")]
+    Watched {
+        /// Its number.
+        pid: u32,
+    },
     /// The filesystem in which BPF links are kept isn't there.
     #[error("/sys/fs/bpf is not a BPF filesystem, and mounting one there failed: {0}")]
     NoBpffs(io::Error),
@@ -73,9 +85,10 @@ fn ending(holder: &Holder) -> String {
     match holder {
         Holder::Pin => "it is pinned; `pcc tcp unload` removes it".to_owned(),
         Holder::Process { id, name } => format!("process {id} ({name}) has it until it ends"),
-        Holder::Unknown => "by what can't be seen; root sees all processes, and it may be pinned elsewhere than in \
-                            /sys/fs/bpf/pcc"
-            .to_owned(),
+        Holder::Unknown if !rustix::process::geteuid().is_root() => "only root can see what keeps it (sudo)".to_owned(),
+        Holder::Unknown => {
+            "no process that can be seen from here has it, and it isn't pinned in /sys/fs/bpf/pcc".to_owned()
+        }
     }
 }
 

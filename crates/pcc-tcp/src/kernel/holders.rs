@@ -54,12 +54,26 @@ pub fn holders() -> BTreeMap<Controller, Holder> {
     holders
 }
 
+/// How many versions of each controller the kernel keeps: the registered one, and unloaded ones that connections or
+/// defaults of network namespaces still use. Only root sees them.
+pub fn versions() -> BTreeMap<Controller, usize> {
+    let mut versions = BTreeMap::new();
+    for controller in maps().into_values() {
+        *versions.entry(controller).or_default() += 1;
+    }
+    versions
+}
+
+/// The maps that have the programs of controllers.
+fn maps() -> BTreeMap<u32, Controller> {
+    let struct_ops = MapInfoIter::default().filter(|map| map.ty == MapType::StructOps);
+    let ours = struct_ops.filter_map(|map| Some((map.id, Controller::ALL.into_iter().find(|c| map.name == c.name())?)));
+    ours.collect()
+}
+
 /// The processes that have a link to a controller.
 fn processes() -> Vec<(Controller, Holder)> {
-    let maps: BTreeMap<u32, Controller> = MapInfoIter::default()
-        .filter(|map| map.ty == MapType::StructOps)
-        .filter_map(|map| Some((map.id, Controller::ALL.into_iter().find(|c| map.name == c.name())?)))
-        .collect();
+    let maps = maps();
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let of_process = |process: fs::DirEntry| {
         let id = process.file_name().to_str()?.parse().ok()?;

@@ -44,6 +44,7 @@ pub(super) fn replace(links: &[(Controller, Link)]) -> Result<(), Error> {
 /// The programs of these controllers, in the kernel but not registered.
 fn programs<'a>(memory: &'a mut MaybeUninit<OpenObject>, controllers: &[Controller]) -> Result<PccSkel<'a>, Error> {
     let kernel = support::kernel()?;
+    support::privileged()?;
     let mut programs = PccSkelBuilder::default().open(memory).map_err(Error::bpf("opening the programs"))?;
     if let Some(constants) = programs.maps.rodata_data.as_deref_mut() {
         constants.two_arguments = kernel.two_arguments;

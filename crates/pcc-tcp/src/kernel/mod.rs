@@ -8,22 +8,38 @@
 //! # Ok::<(), pcc_tcp::kernel::Error>(())
 //! ```
 
+mod connection;
 mod controller;
 mod error;
+mod flows;
 mod holders;
+mod layout;
 mod load;
+mod loaded;
 mod pins;
-#[allow(missing_docs, unsafe_code, clippy::all, clippy::pedantic, reason = "made by libbpf-cargo")]
+#[allow(
+    dead_code,
+    missing_docs,
+    unsafe_code,
+    unused_imports,
+    clippy::all,
+    clippy::pedantic,
+    reason = "made by libbpf-cargo"
+)]
 mod programs;
 mod statistics;
 mod support;
 #[allow(unsafe_code, reason = "calls the library's C")]
 mod update;
+mod watch;
 
+pub use connection::Connection;
 pub use controller::{Controller, UnknownController};
 pub use error::Error;
-pub use holders::{Holder, available, holders};
+pub use flows::{Flow, Flows};
+pub use holders::{Holder, available, holders, versions};
 pub use load::{Registered, load};
 pub use pins::{PINS, pin, pinned, replace, unpin};
 pub use statistics::{Statistics, statistics};
 pub use support::{Requirement, release, requirements};
+pub use watch::{Ack, Event, EventKind, Interval, Record, Watch};

@@ -31,7 +31,7 @@ pub fn requirements() -> Vec<Requirement> {
         ("Linux 6.4 or newer", new_enough()),
         ("the kernel's type information (BTF)", types().map(drop)),
         ("congestion controls of BPF programs (struct_ops)", kernel().map(drop)),
-        ("root, or capabilities for BPF and networks", privileged()),
+        ("root, or its capabilities for BPF and networks", privileged()),
     ]
     .map(|(what, met)| Requirement { what, met })
     .into()
@@ -64,7 +64,8 @@ fn types() -> Result<Btf<'static>, Error> {
     Btf::from_vmlinux().map_err(Error::bpf("reading the kernel's types"))
 }
 
-fn privileged() -> Result<(), Error> {
+/// Whether this user may load the programs.
+pub fn privileged() -> Result<(), Error> {
     let needed = CapabilitySet::BPF | CapabilitySet::NET_ADMIN | CapabilitySet::PERFMON;
     match capabilities(None) {
         Ok(sets) if !sets.effective.contains(needed) => Err(Error::NotPermitted { what: "loading the programs" }),
