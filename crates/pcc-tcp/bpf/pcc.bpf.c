@@ -9,6 +9,8 @@ const volatile bool two_arguments;
 
 struct flow {
 	struct sender sender;
+	/* Only while it is handled; not on the stack, which is small. */
+	struct ack ack;
 };
 
 struct {
@@ -26,12 +28,11 @@ static inline struct flow *flow_of(struct sock *sk)
 static inline void begin(struct sock *sk, u32 profile)
 {
 	struct flow *flow = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-	struct ack ack;
 
 	if (!flow)
 		return;
-	read_socket((struct tcp_sock *)sk, &ack);
-	sender_init(&flow->sender, profile, bpf_get_prandom_u32(), &ack);
+	read_socket((struct tcp_sock *)sk, &flow->ack);
+	sender_init(&flow->sender, profile, bpf_get_prandom_u32(), &flow->ack);
 	set_rate(sk, &flow->sender);
 }
 
@@ -78,15 +79,14 @@ int on_ack(u64 *ctx)
 	struct sock *sk = SOCKET(ctx);
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct flow *flow = flow_of(sk);
-	struct ack ack;
 
 	if (!flow)
 		return 0;
-	read_socket(tp, &ack);
-	read_sample(sample_of(ctx), &ack);
-	sender_on_ack(&flow->sender, &ack);
+	read_socket(tp, &flow->ack);
+	read_sample(sample_of(ctx), &flow->ack);
+	sender_on_ack(&flow->sender, &flow->ack);
 	set_rate(sk, &flow->sender);
-	set_window(tp, &flow->sender, &ack);
+	set_window(tp, &flow->sender, &flow->ack);
 	return 0;
 }
 
@@ -96,12 +96,11 @@ int on_state(u64 *ctx)
 {
 	struct sock *sk = SOCKET(ctx);
 	struct flow *flow = flow_of(sk);
-	struct ack ack;
 
 	if (!flow || (u8)ctx[1] != TCP_CA_Loss)
 		return 0;
-	read_socket((struct tcp_sock *)sk, &ack);
-	sender_on_timeout(&flow->sender, &ack);
+	read_socket((struct tcp_sock *)sk, &flow->ack);
+	sender_on_timeout(&flow->sender, &flow->ack);
 	set_rate(sk, &flow->sender);
 	return 0;
 }
@@ -113,12 +112,11 @@ int on_event(u64 *ctx)
 	struct sock *sk = SOCKET(ctx);
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct flow *flow = flow_of(sk);
-	struct ack ack;
 
 	if (!flow || (u32)ctx[1] != CA_EVENT_TX_START || tp->packets_out)
 		return 0;
-	read_socket(tp, &ack);
-	sender_on_first_sent(&flow->sender, &ack);
+	read_socket(tp, &flow->ack);
+	sender_on_first_sent(&flow->sender, &flow->ack);
 	set_rate(sk, &flow->sender);
 	return 0;
 }
