@@ -1,0 +1,5 @@
+//! PCC in this machine's kernel: needs root, BPF and TUN. One test runs at a time, because the controllers' names are those
+//! of the whole machine.
+
+mod registered;
+mod support;
