@@ -111,20 +111,33 @@ int on_state(u64 *ctx)
 }
 
 /* Nothing is in flight, also when all is lost; only with nothing outstanding does sending begin anew. */
-SEC("struct_ops")
-int on_event(u64 *ctx)
+static inline void start(struct sock *sk)
 {
-	struct sock *sk = SOCKET(ctx);
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct flow *flow = flow_of(sk);
 
-	if (!flow || (u32)ctx[1] != CA_EVENT_TX_START || tp->packets_out)
-		return 0;
+	if (!flow || tp->packets_out)
+		return;
 	read_socket(tp, &flow->ack);
 	reordering_begin(&flow->reordering, tp->dsack_dups);
 	sender_on_first_sent(&flow->sender, &flow->ack);
 	set_rate(sk, &flow->sender);
 	tell_event(sk, flow, KIND_FIRST_SENT, 0);
+}
+
+SEC("struct_ops")
+int on_event(u64 *ctx)
+{
+	if ((u32)ctx[1] == CA_EVENT_TX_START)
+		start(SOCKET(ctx));
+	return 0;
+}
+
+/* Kernels that have it don't tell on_event. */
+SEC("struct_ops")
+int on_start(u64 *ctx)
+{
+	start(SOCKET(ctx));
 	return 0;
 }
 
@@ -156,6 +169,7 @@ u32 window(u64 *ctx)
 		.cong_control = (void *)on_ack,				\
 		.set_state = (void *)on_state,				\
 		.cwnd_event = (void *)on_event,				\
+		.cwnd_event_tx_start = (void *)on_start,		\
 		.release = (void *)end,					\
 		.ssthresh = (void *)slow_start_threshold,		\
 		.undo_cwnd = (void *)window,				\
