@@ -12,6 +12,7 @@ mod connection;
 mod controller;
 mod error;
 mod flows;
+mod holders;
 mod layout;
 mod load;
 mod loaded;
@@ -26,13 +27,19 @@ mod pins;
     reason = "made by libbpf-cargo"
 )]
 mod programs;
+mod statistics;
 mod support;
+#[allow(unsafe_code, reason = "calls the library's C")]
+mod update;
 mod watch;
 
 pub use connection::Connection;
 pub use controller::{Controller, UnknownController};
 pub use error::Error;
 pub use flows::{Flow, Flows};
+pub use holders::{Holder, available, holders, versions};
 pub use load::{Registered, load};
-pub use pins::{PINS, pin, pinned, unpin};
+pub use pins::{PINS, pin, pinned, replace, unpin};
+pub use statistics::{Statistics, statistics};
+pub use support::{Requirement, release, requirements};
 pub use watch::{Ack, Event, EventKind, Interval, Record, Watch};
