@@ -11,20 +11,37 @@ fn main() {
         .flag_if_supported("-Wno-unused-const-variable")
         .compile("pcc_kernel");
     #[cfg(feature = "loader")]
-    programs::build("pcc");
+    {
+        let layout = programs::layout();
+        println!("cargo::rustc-env=PCC_LAYOUT={layout}");
+        programs::build("pcc", layout);
+        programs::build("top", layout);
+    }
 }
 
 #[cfg(feature = "loader")]
 mod programs {
     use libbpf_cargo::SkeletonBuilder;
+    use std::fs;
+    use std::hash::{DefaultHasher, Hash, Hasher};
     use std::path::PathBuf;
 
+    /// A number that tells this source of the programs from any other, so that what they share can be understood.
+    pub fn layout() -> u32 {
+        let files = fs::read_dir("bpf").expect("the programs' source").map(|file| file.expect("its list").path());
+        let mut files: Vec<_> = files.map(|path| (fs::read(&path).expect("readable source"), path)).collect();
+        files.sort();
+        let mut hasher = DefaultHasher::new();
+        files.hash(&mut hasher);
+        hasher.finish() as u32
+    }
+
     /// Compiles `bpf/NAME.bpf.c`, and writes what loads it to `NAME.rs` in the folder of the build's output.
-    pub fn build(name: &str) {
+    pub fn build(name: &str, layout: u32) {
         let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
         SkeletonBuilder::new()
             .source(format!("bpf/{name}.bpf.c"))
-            .clang_args(["-mcpu=v3", "-Wall", "-Werror"])
+            .clang_args(["-mcpu=v3", "-Wall", "-Werror", &format!("-DLAYOUT={layout}u")])
             .build_and_generate(out.join(format!("{name}.rs")))
             .unwrap_or_else(|error| panic!("bpf/{name}.bpf.c: {error:#}"));
     }

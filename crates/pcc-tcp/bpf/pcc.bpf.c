@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /* PCC as congestion controls of Linux: the sender behind the kernel's callbacks. */
 #include "socket.h"
+#include "watch.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 /* Kernels before 6.10 give cong_control two arguments instead of four. */
 const volatile bool two_arguments;
-
-struct flow {
-	struct sender sender;
-};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
@@ -26,13 +23,18 @@ static inline struct flow *flow_of(struct sock *sk)
 static inline void begin(struct sock *sk, u32 profile)
 {
 	struct flow *flow = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	u32 seed = bpf_get_prandom_u32();
 	struct ack ack;
 
 	if (!flow)
 		return;
-	read_socket((struct tcp_sock *)sk, &ack);
-	sender_init(&flow->sender, profile, bpf_get_prandom_u32(), &ack);
+	read_socket(tp, &ack);
+	flow->began = ack.now;
+	reordering_begin(&flow->reordering, tp->dsack_dups);
+	sender_init(&flow->sender, profile, seed, &ack);
 	set_rate(sk, &flow->sender);
+	tell_event(sk, flow, &ack, KIND_INIT, seed);
 }
 
 #define SOCKET(ctx) ((struct sock *)(ctx)[0])
@@ -79,14 +81,18 @@ int on_ack(u64 *ctx)
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct flow *flow = flow_of(sk);
 	struct ack ack;
+	bool closed;
 
 	if (!flow)
 		return 0;
 	read_socket(tp, &ack);
-	read_sample(sample_of(ctx), &ack);
-	sender_on_ack(&flow->sender, &ack);
+	read_sample(tp, sample_of(ctx), &flow->reordering, &ack);
+	closed = sender_on_ack(&flow->sender, &ack);
 	set_rate(sk, &flow->sender);
 	set_window(tp, &flow->sender, &ack);
+	tell_event(sk, flow, &ack, KIND_ACK, 0);
+	if (closed)
+		tell_interval(sk, flow, &ack);
 	return 0;
 }
 
@@ -103,6 +109,7 @@ int on_state(u64 *ctx)
 	read_socket((struct tcp_sock *)sk, &ack);
 	sender_on_timeout(&flow->sender, &ack);
 	set_rate(sk, &flow->sender);
+	tell_event(sk, flow, &ack, KIND_TIMEOUT, 0);
 	return 0;
 }
 
@@ -118,8 +125,10 @@ int on_event(u64 *ctx)
 	if (!flow || (u32)ctx[1] != CA_EVENT_TX_START || tp->packets_out)
 		return 0;
 	read_socket(tp, &ack);
+	reordering_begin(&flow->reordering, tp->dsack_dups);
 	sender_on_first_sent(&flow->sender, &ack);
 	set_rate(sk, &flow->sender);
+	tell_event(sk, flow, &ack, KIND_FIRST_SENT, 0);
 	return 0;
 }
 

@@ -36,6 +36,9 @@ struct sender {
 	/* The rates delivered in the last intervals. */
 	u64 delivered[DELIVERED];
 	u32 next_delivered;
+	/* The interval that closed last, as the utility judged it. */
+	struct plan closed;
+	struct measurement result;
 };
 
 static inline void sender_begin_interval(struct sender *s, const struct ack *ack)
@@ -95,9 +98,9 @@ static inline u64 limited_ceiling(const struct sender *s, const struct measureme
 	return max_u64(scale(largest_delivered(s), headroom), s->control.first_rate);
 }
 
-static inline void sender_on_result(struct sender *s, const struct ack *ack, const struct plan *plan,
-				    struct measurement *result)
+static inline void sender_on_result(struct sender *s, const struct ack *ack)
 {
+	struct measurement *result = &s->result;
 	bool counts = result->packets_sent >= LEAST_PACKETS, realign;
 	u64 ceiling;
 
@@ -109,7 +112,7 @@ static inline void sender_on_result(struct sender *s, const struct ack *ack, con
 		return;
 	}
 	ceiling = limited_ceiling(s, result);
-	realign = control_on_result(&s->control, plan, result);
+	realign = control_on_result(&s->control, &s->closed, result);
 	if (is_limited(result) && s->control.rate > ceiling) {
 		control_limit(&s->control, ceiling);
 		realign = true;
@@ -118,19 +121,23 @@ static inline void sender_on_result(struct sender *s, const struct ack *ack, con
 		sender_realign(s, ack);
 }
 
-/* An acknowledgement has been taken in. If it ends several intervals, the next ones close the others. */
-static inline void sender_on_ack(struct sender *s, const struct ack *ack)
+/*
+ * An acknowledgement has been taken in. Returns whether it closed an interval; if it ends several, the next ones close
+ * the others.
+ */
+static inline bool sender_on_ack(struct sender *s, const struct ack *ack)
 {
-	struct measurement result;
-	struct plan plan;
+	bool closed;
 
 	s->heard = ack->now;
 	s->silent_since = 0;
 	monitor_on_ack(&s->monitor, ack);
-	if (monitor_close(&s->monitor, &plan, &result))
-		sender_on_result(s, ack, &plan, &result);
+	closed = monitor_close(&s->monitor, &s->closed, &s->result);
+	if (closed)
+		sender_on_result(s, ack);
 	if (is_long_enough(&s->monitor, ack) && !monitor_is_full(&s->monitor))
 		sender_begin_interval(s, ack);
+	return closed;
 }
 
 /* Nothing has been acknowledged until the retransmission timer expired. */

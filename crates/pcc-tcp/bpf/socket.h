@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernel.h"
+#include "reordering.h"
 #include "sender.h"
 
 /* All but what an acknowledgement brought. */
@@ -19,9 +20,10 @@ static inline void read_socket(const struct tcp_sock *tp, struct ack *ack)
 	};
 }
 
-static inline void read_sample(const struct rate_sample *sample, struct ack *ack)
+static inline void read_sample(const struct tcp_sock *tp, const struct rate_sample *sample, struct reordering *r,
+			       struct ack *ack)
 {
-	ack->lost = sample->losses > 0 ? (u32)sample->losses : 0;
+	ack->lost = reordering_discount(r, tp->dsack_dups, sample->losses > 0 ? (u32)sample->losses : 0);
 	ack->rtt = sample->rtt_us > 0 ? (u64)sample->rtt_us * MICROSECOND : 0;
 }
 

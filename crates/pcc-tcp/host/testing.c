@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /* The parts of the core as functions that tests can call. */
+#include "reordering.h"
 #include "sender.h"
 
 fixed pcc_log2(u64 x)
@@ -51,6 +52,12 @@ fixed pcc_gradient(const u64 *samples, u64 count, u64 *mean, fixed *explained)
 		regression_add(&fit, samples[2 * i], samples[2 * i + 1]);
 	*mean = fit.samples ? regression_mean(&fit) : 0;
 	return regression_gradient(&fit, explained);
+}
+
+/* One call of reordering_discount() on what reordering_begin(r, 0) made and earlier calls left: dsacks, suspects, credit. */
+u32 pcc_reordering_discount(struct reordering *r, u32 dsacks, u32 lost)
+{
+	return reordering_discount(r, dsacks, lost);
 }
 
 u64 pcc_control_size(void)

@@ -6,18 +6,28 @@ pub mod testing;
 use std::ffi::c_void;
 use std::mem::offset_of;
 
-/// What the kernel knows when an acknowledgement has been taken in: `struct ack` of `bpf/monitor.h`, where it is explained.
+/// What the kernel knows when the sender is told something: `struct ack` of `bpf/monitor.h`.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "loader", derive(zerocopy::FromBytes))]
 pub struct Ack {
+    /// The time in ns.
     pub now: u64,
+    /// When the pacer lets the next segment go, in ns, if that is later.
     pub next_send: u64,
+    /// Bytes of data sent so far, those sent again included.
     pub bytes_sent: u64,
+    /// Segments sent so far; wraps around.
     pub sent: u32,
+    /// Segments in flight.
     pub in_flight: u32,
+    /// Segments that this acknowledgement declared lost.
     pub lost: u32,
+    /// Bytes of a full segment.
     pub mss: u32,
+    /// The newest segment's round-trip time in ns, 0 if it has none.
     pub rtt: u64,
+    /// The smoothed round-trip time in ns, 0 before the first sample.
     pub srtt: u64,
 }
 

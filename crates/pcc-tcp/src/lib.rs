@@ -10,6 +10,8 @@
 mod ffi;
 #[cfg(feature = "loader")]
 pub mod kernel;
+#[cfg(any(test, feature = "loader"))]
+mod measured;
 mod rto;
 mod sender;
 #[cfg(test)]

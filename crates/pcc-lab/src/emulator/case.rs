@@ -44,7 +44,8 @@ impl Case {
             let routes: Vec<To> =
                 (0..layout.flows.len()).map(|flow| To::host(host(other, flow), host(own, flow))).collect();
             let device = sides[side].run(|| Tun::open(DEVICE, true))?;
-            sides[side].attach(DEVICE, &addresses, &routes).map(|()| device)
+            sides[side].attach(DEVICE, &addresses, &routes)?;
+            self.set_up(&sides[side]).map(|()| device)
         };
         let devices = [device(0)?, device(1)?];
         let [left, right] = &sides;
@@ -63,6 +64,15 @@ impl Case {
         let mut emulated = emulator.stop()?;
         emulated.interface_drops += sides[0].udp_overruns()? + sides[1].udp_overruns()?;
         Ok(verdict::report(self, seed, &layout, emulated, ends, busy))
+    }
+
+    /// Sets a kernel as the scenario says.
+    fn set_up(&self, side: &Namespace) -> Result<(), EmulatorError> {
+        let kernel = &self.scenario.kernel;
+        if let Some(segments) = kernel.gso_max_segs {
+            side.limit_bursts(DEVICE, segments)?;
+        }
+        kernel.sysctl.iter().try_for_each(|(name, value)| side.set(name, &value.to_string()))
     }
 
     /// What the flows do.

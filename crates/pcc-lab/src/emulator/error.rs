@@ -34,6 +34,16 @@ pub enum EmulatorError {
         /// What failed.
         reason: String,
     },
+    /// The kernel's TCP/IP isn't to be set so.
+    #[error("can't set {name} to {value}: {error}")]
+    Setting {
+        /// The setting.
+        name: String,
+        /// What it was to be.
+        value: String,
+        /// What the kernel said.
+        error: io::Error,
+    },
     /// A route names a link that isn't there.
     #[error("flow {flow} passes link {link}, but there are {links} links, counted from 0")]
     Route {

@@ -4,6 +4,7 @@
 use super::EmulatorError;
 use nix::net::if_::if_nametoindex;
 use nix::sched::{CloneFlags, setns, unshare};
+use rtnetlink::packet_route::link::LinkAttribute;
 use rtnetlink::{Handle, LinkUnspec, RouteMessageBuilder};
 use std::fs::File;
 use std::io;
@@ -123,6 +124,33 @@ impl Namespace {
         })
     }
 
+    /// Sets what TCP/IP of this namespace is set by, `net.ipv4.tcp_sack` for example.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such setting, or it can't have this value.
+    pub fn set(&self, name: &str, value: &str) -> Result<(), EmulatorError> {
+        self.run(|| {
+            std::fs::write(format!("/proc/sys/{}", name.replace('.', "/")), value)
+                .map_err(|error| EmulatorError::Setting { name: name.to_owned(), value: value.to_owned(), error })
+        })
+    }
+
+    /// Lets the kernel hand at most so many segments to a device of this namespace at a time.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such device.
+    pub fn limit_bursts(&self, device: &str, segments: u16) -> Result<(), EmulatorError> {
+        self.run(|| {
+            with_netlink(device, async |handle: Handle| {
+                let limit = LinkAttribute::GsoMaxSegs(segments.into());
+                let link = LinkUnspec::new_with_name(device).append_extra_attribute(limit);
+                handle.link().set(link.build()).execute().await
+            })
+        })
+    }
+
     /// Gives a device of this namespace addresses, and sends through it what its routes are for.
     ///
     /// # Errors
@@ -194,6 +222,21 @@ mod tests {
         let snmp = "Udp: InDatagrams NoPorts RcvbufErrors\nUdp: 7 8 9\nUdpLite: InDatagrams\nUdpLite: 1\n";
         assert_eq!(counter(snmp, "Udp", "RcvbufErrors"), 9);
         assert_eq!(counter(snmp, "Udp", "OutDatagrams") + counter("", "Udp", "NoPorts"), 0);
+    }
+
+    #[test]
+    fn a_setting_is_that_of_the_namespace() {
+        let namespace = match Namespace::new() {
+            Ok(namespace) => namespace,
+            Err(error) => return println!("skipped: {error}"),
+        };
+        let value = || std::fs::read_to_string("/proc/sys/net/ipv4/tcp_comp_sack_nr").unwrap();
+        let outside = value();
+        namespace.set("net.ipv4.tcp_comp_sack_nr", "7").unwrap();
+        assert_eq!(namespace.run(|| Ok(value())).unwrap().trim(), "7");
+        assert_eq!(value(), outside);
+        let error = namespace.set("net.ipv4.tcp_no_such_thing", "7").unwrap_err().to_string();
+        assert!(error.contains("net.ipv4.tcp_no_such_thing"), "{error}");
     }
 
     #[test]

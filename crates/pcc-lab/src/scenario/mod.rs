@@ -21,6 +21,7 @@ mod batch;
 mod build;
 mod error;
 mod flow;
+mod kernel;
 mod link;
 mod plan;
 mod stack;
@@ -32,6 +33,7 @@ mod text;
 pub(crate) use build::{Layout, Placed};
 pub use error::ScenarioError;
 pub use flow::{Flow, OnOff, VideoTable};
+pub use kernel::{Kernel, Setting};
 pub use link::{Change, Link, Loss, PolicerTable, Queue, QueueLimit, ReorderingTable, Vary};
 pub(crate) use plan::shown;
 pub use plan::{Case, Plan};
@@ -64,6 +66,9 @@ pub struct Scenario {
     /// Bytes of a full packet on the wire.
     #[serde(default = "packet_size")]
     pub packet_size: u32,
+    /// The kernels at both ends of the emulator.
+    #[serde(default)]
+    pub kernel: Kernel,
     /// The links.
     pub link: Vec<Link>,
     /// The flows.
@@ -115,6 +120,7 @@ impl Scenario {
         if self.flow.is_empty() {
             return fault("flow", "a scenario needs at least one [[flow]]");
         }
+        self.kernel.check().map_err(|(key, reason)| ScenarioError::at(format!("kernel.{key}"), reason))?;
         for (index, link) in self.link.iter().enumerate() {
             link.check(folder).map_err(|(key, reason)| ScenarioError::at(format!("link.{index}.{key}"), reason))?;
             let (key, room) = link.room();

@@ -110,3 +110,11 @@ fn mistakes_in_overrides_name_the_key() {
     assert_parts(&error("link.loss", "3x"), &["x.toml:4: link.loss: \"3x\": ", "such as 1%"]);
     assert_parts(&error("link.rate.unit", "x"), &["x.toml:4: link.rate.unit: there is no such key"]);
 }
+
+#[test]
+fn only_settings_of_the_network_can_be_made() {
+    let with = |line: &str| error_with("duration = \"2s\"", &format!("duration = \"2s\"\nkernel = {{ {line} }}"));
+    assert_parts(&with("sysctl = { \"kernel.panic\" = 1 }"), &["kernel.sysctl", "kernel.panic", "net.ipv4."]);
+    assert_parts(&with("sysctl = { \"net.ipv4.../../kernel/panic\" = 1 }"), &["kernel.sysctl"]);
+    assert_parts(&with("gso-max-segs = 0"), &["kernel.gso-max-segs", "at least 1"]);
+}

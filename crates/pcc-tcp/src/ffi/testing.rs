@@ -1,6 +1,7 @@
 //! The parts of the C core, for tests.
 
 use super::{Memory, Profile};
+use crate::measured::{Measurement, Plan};
 use std::ffi::c_void;
 
 /// `struct path` of `bpf/control.h`.
@@ -11,36 +12,17 @@ pub struct Path {
     pub rtt: u64,
 }
 
-/// `struct plan` of `bpf/measurement.h`.
+/// `struct reordering` of `bpf/reordering.h`.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Plan {
-    pub rate: u64,
-    pub length: u64,
-    pub min_packets: u32,
-    pub max_packets: u32,
-    pub role: u32,
-    pub index: u32,
-    pub faster: u32,
-}
-
-/// `struct measurement` of `bpf/measurement.h`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Measurement {
-    pub start: u64,
-    pub rate: u64,
-    pub target: u64,
-    pub packets_sent: u32,
-    pub packets_lost: u32,
-    pub loss: i64,
-    pub rtt: u64,
-    pub min_rtt: u64,
-    pub rtt_gradient: i64,
-    pub rtt_fit: i64,
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reordering {
+    pub dsacks: u32,
+    pub suspects: u32,
+    pub credit: u32,
 }
 
 unsafe extern "C" {
+    pub safe fn pcc_reordering_discount(reordering: &mut Reordering, dsacks: u32, lost: u32) -> u32;
     pub safe fn pcc_log2(x: u64) -> i64;
     pub safe fn pcc_exp2(x: i64) -> i64;
     pub safe fn pcc_power(x: u64, unit: u64, power: i64) -> i64;

@@ -34,6 +34,18 @@ pub enum Error {
     /// The name is in use.
     #[error("{0} is registered already; `pcc tcp status` tells by whom, `pcc tcp unload` ends it if it is pinned")]
     Taken(Controller),
+    /// There is nothing to see.
+    #[error("no controller of PCC is loaded: sudo pcc tcp load --pin")]
+    NotLoaded,
+    /// What is loaded can't be understood.
+    #[error("a controller was loaded by another version of pcc: sudo pcc tcp load --pin --replace")]
+    OtherVersion,
+    /// Records are for one watcher.
+    #[error("process {pid} watches the controllers already, and only one can at a time: end it first")]
+    Watched {
+        /// Its number.
+        pid: u32,
+    },
     /// The filesystem in which BPF links are kept isn't there.
     #[error("/sys/fs/bpf is not a BPF filesystem, and mounting one there failed: {0}")]
     NoBpffs(io::Error),

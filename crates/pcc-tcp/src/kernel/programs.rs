@@ -3,3 +3,7 @@
 pub mod pcc {
     include!(concat!(env!("OUT_DIR"), "/pcc.rs"));
 }
+
+pub mod top {
+    include!(concat!(env!("OUT_DIR"), "/top.rs"));
+}

@@ -4,9 +4,10 @@
 //! is honest if the Rust core itself takes C's way when what it measured so far differs by a few parts in a million.
 //! The sequence ends there; ties must be rare.
 
-use super::{ONE, fixed, in_c, profiles, real};
+use super::{fixed, in_c, profiles};
 use crate::ffi::Profile;
-use crate::ffi::testing::{Control, Path, Plan};
+use crate::ffi::testing::{Control, Path};
+use crate::measured::{ONE, Plan, real};
 use pcc::control::allegro::Allegro;
 use pcc::control::vivace::Vivace;
 use pcc::profiles::ControlConfig;

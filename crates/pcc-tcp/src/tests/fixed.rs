@@ -1,7 +1,8 @@
 //! Fixed-point functions against floating point, over their whole domains.
 
-use super::{ONE, fixed, real};
+use super::fixed;
 use crate::ffi::testing::{pcc_exp2, pcc_log2, pcc_mul_div, pcc_power, pcc_random_u64, pcc_ratio, pcc_sigmoid};
+use crate::measured::{ONE, real};
 use proptest::prelude::*;
 
 /// Whole numbers of every size: logarithmically even, and the ends of each power of two.

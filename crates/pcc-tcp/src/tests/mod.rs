@@ -3,19 +3,13 @@
 mod controls;
 mod fixed;
 mod regression;
+mod reordering;
 mod senders;
 mod utilities;
 
 use crate::ffi::Profile;
-use crate::ffi::testing::Measurement;
+use crate::measured::{Measurement, ONE};
 use pcc::profiles;
-
-/// 1 in fixed point.
-const ONE: f64 = (1u64 << 30) as f64;
-
-fn real(fixed: i64) -> f64 {
-    fixed as f64 / ONE
-}
 
 fn fixed(real: f64) -> i64 {
     (real * ONE).round() as i64

@@ -1,7 +1,7 @@
 //! The trend of round-trip times in whole microseconds against the core's in floating point.
 
-use super::real;
 use crate::ffi::testing::gradient;
+use crate::measured::real;
 use pcc::Regression;
 use proptest::prelude::*;
 

@@ -1,7 +1,8 @@
 //! Utilities in fixed point against the core's.
 
-use super::{fixed, in_c, profiles, real};
+use super::{fixed, in_c, profiles};
 use crate::ffi::testing::pcc_utility;
+use crate::measured::real;
 use pcc::{Measurement, Rate, Time};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * Losses that were none: segments that were late by more than the kernel waits, and sent again for nothing. The receiver
+ * tells of them by duplicate SACKs (RFC 2883), a round trip after their interval was judged. Each makes good one
+ * loss that comes later.
+ */
+#pragma once
+
+#include "fixed.h"
+
+struct reordering {
+	/* Duplicate SACKs so far; they wrap around. */
+	u32 dsacks;
+	/* Losses that a duplicate SACK may yet take back. */
+	u32 suspects;
+	/* Losses that were taken back and are to be made good. */
+	u32 credit;
+};
+
+/* Sending begins anew: what was before tells nothing. */
+static inline void reordering_begin(struct reordering *r, u32 dsacks)
+{
+	*r = (struct reordering){ .dsacks = dsacks };
+}
+
+/* How many of the losses of an acknowledgement count. */
+static inline u32 reordering_discount(struct reordering *r, u32 dsacks, u32 lost)
+{
+	/* A duplicate SACK without a suspect is for a probe of the kernel's, which was not lost either. */
+	u32 innocent = (u32)min_u64(dsacks - r->dsacks, r->suspects);
+	u32 discount;
+
+	r->dsacks = dsacks;
+	r->suspects -= innocent;
+	r->credit += innocent;
+	discount = (u32)min_u64(lost, r->credit);
+	r->credit -= discount;
+	r->suspects += lost;
+	return lost - discount;
+}

@@ -1,0 +1,89 @@
+//! Programs of PCC that the kernel has, whoever loaded them, and also old ones that still have connections.
+
+use super::Error;
+use super::layout::{LAYOUT, Watcher};
+use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, ProgramType};
+use std::collections::BTreeMap;
+use zerocopy::{FromBytes, IntoBytes};
+
+/// The key of the only value in a map that is a section of variables.
+const ONLY: [u8; 4] = [0; 4];
+
+/// The maps of programs that were loaded together.
+pub struct Loaded {
+    /// The number by which the kernel knows the map of connections.
+    pub id: u32,
+    /// A value for each connection.
+    pub flows: MapHandle,
+    /// The ring of records.
+    pub records: MapHandle,
+    watcher: MapHandle,
+    dropped: MapHandle,
+}
+
+impl Loaded {
+    /// Who watches.
+    pub fn watcher(&self) -> Result<Watcher, Error> {
+        let bytes = self.watcher.lookup(&ONLY, MapFlags::ANY).map_err(Error::bpf("reading who watches"))?;
+        bytes.and_then(|bytes| Watcher::read_from_bytes(&bytes).ok()).ok_or(Error::OtherVersion)
+    }
+
+    /// Sets who watches.
+    pub fn set_watcher(&self, watcher: &Watcher) -> Result<(), Error> {
+        self.watcher.update(&ONLY, watcher.as_bytes(), MapFlags::ANY).map_err(Error::bpf("saying who watches"))
+    }
+
+    /// Records that found no room in the ring since the programs were loaded.
+    pub fn dropped(&self) -> Result<u64, Error> {
+        let bytes = self.dropped.lookup(&ONLY, MapFlags::ANY).map_err(Error::bpf("reading a counter"))?;
+        let bytes = bytes.as_deref().and_then(<[u8]>::first_chunk);
+        bytes.map(|bytes| u64::from_ne_bytes(*bytes)).ok_or(Error::OtherVersion)
+    }
+}
+
+/// Finds all that are loaded.
+///
+/// # Errors
+///
+/// [`Error::NotLoaded`] if there are none, [`Error::OtherVersion`] if some aren't of this build's source.
+pub fn loaded() -> Result<Vec<Loaded>, Error> {
+    let mut found = BTreeMap::new();
+    for program in ProgInfoIter::with_query_opts(ProgInfoQueryOptions::default().include_map_ids(true)) {
+        let candidate = program.ty == ProgramType::StructOps && program.name == "on_ack";
+        if let Some(loaded) = candidate.then(|| open(&program.map_ids)).transpose()?.flatten() {
+            found.insert(loaded.id, loaded);
+        }
+    }
+    if found.is_empty() {
+        return Err(if rustix::process::geteuid().is_root() {
+            Error::NotLoaded
+        } else {
+            Error::NotPermitted { what: "looking for the programs" }
+        });
+    }
+    Ok(found.into_values().collect())
+}
+
+/// The maps of a program; `None` if it isn't one of PCC.
+fn open(ids: &[u32]) -> Result<Option<Loaded>, Error> {
+    let (mut flows, mut records, mut watcher, mut dropped) = (None, None, None, None);
+    for &id in ids {
+        // Programs may end at any time.
+        let Ok(map) = MapHandle::from_map_id(id) else { continue };
+        let slot = match (map.map_type(), map.name().to_str()) {
+            (MapType::SkStorage, Some("pcc_flows")) => &mut flows,
+            (MapType::RingBuf, Some("pcc_records")) => &mut records,
+            (MapType::Array, Some(".data.watcher")) => &mut watcher,
+            (MapType::Array, Some(name)) if name.ends_with(".bss") => &mut dropped,
+            _ => continue,
+        };
+        *slot = Some((id, map));
+    }
+    let Some((id, flows)) = flows else { return Ok(None) };
+    let (Some((_, records)), Some((_, watcher)), Some((_, dropped))) = (records, watcher, dropped) else {
+        return Err(Error::OtherVersion);
+    };
+    let loaded = Loaded { id, flows, records, watcher, dropped };
+    if loaded.watcher()?.layout == LAYOUT { Ok(Some(loaded)) } else { Err(Error::OtherVersion) }
+}
