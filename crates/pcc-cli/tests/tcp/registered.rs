@@ -13,7 +13,7 @@ fn the_controllers_are_there_until_they_are_unloaded() {
     let Some(mut loaded) = loaded() else { return };
     assert!(Controller::ALL.into_iter().all(available));
     let again = load(&[Controller::Vivace]).err();
-    assert!(matches!(again, Some(Error::Taken(Controller::Vivace))), "{again:?}");
+    assert!(matches!(again, Some(Error::Taken { controller: Controller::Vivace, .. })), "{again:?}");
     loaded.unload();
     assert!(!Controller::ALL.into_iter().any(available));
 }

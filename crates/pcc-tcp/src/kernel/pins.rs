@@ -1,11 +1,14 @@
 //! Controllers that stay when their loader ends: pinned in the BPF filesystem.
 
-use super::{Controller, Error, Registered};
+use super::{Controller, Error, Registered, holders, load};
+use libbpf_rs::Link;
 use rustix::fs::statfs;
 use rustix::mount::{MountFlags, mount};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Where the links of pinned controllers are, under the kernel's names of the controllers.
 pub const PINS: &str = "/sys/fs/bpf/pcc";
@@ -24,32 +27,59 @@ fn path(controller: Controller) -> PathBuf {
 ///
 /// # Errors
 ///
-/// When that filesystem can't be had, or a pin is there already. Controllers pinned before stay so.
-pub fn pin(registered: Registered) -> Result<(), Error> {
+/// When that filesystem can't be had, or a pin is there already; then none of them stays.
+pub fn pin(mut registered: Registered) -> Result<(), Error> {
     mount_bpffs()?;
     fs::create_dir_all(PINS).map_err(Error::file(PINS))?;
-    for (controller, mut link) in registered.links {
-        link.pin(path(controller)).map_err(Error::bpf("pinning the controllers"))?;
+    let pinned = registered.links.iter_mut().try_for_each(|(controller, link)| link.pin(path(*controller)));
+    if pinned.is_err() {
+        for (_, link) in &mut registered.links {
+            // Those without a pin refuse.
+            let _ = link.unpin();
+        }
     }
-    Ok(())
+    pinned.map_err(Error::bpf("pinning the controllers"))
 }
 
-/// The controllers that are pinned.
+/// The controllers that are pinned, as far as this user can see them.
 pub fn pinned() -> Vec<Controller> {
     Controller::ALL.into_iter().filter(|&controller| path(controller).exists()).collect()
+}
+
+/// Puts the programs of this build in the place of those of pinned controllers. Each name is there all the time;
+/// connections keep the programs that they have until they end.
+///
+/// # Errors
+///
+/// When one of them isn't pinned, or the caller may not do it.
+pub fn replace(controllers: &[Controller]) -> Result<(), Error> {
+    let links = controllers.iter().map(|&controller| Ok((controller, open(controller)?)));
+    load::replace(&links.collect::<Result<Vec<_>, Error>>()?)
 }
 
 /// Unregisters a pinned controller. Connections that use it keep it until they end.
 ///
 /// # Errors
 ///
-/// When it isn't pinned, or the caller may not do it.
+/// When it isn't pinned, or the caller may not do it; or it isn't pinned any more, but something else keeps it registered.
 pub fn unpin(controller: Controller) -> Result<(), Error> {
     let path = path(controller);
     fs::remove_file(&path).map_err(Error::file(path))?;
     // With others in it, it stays.
     let _ = fs::remove_dir(PINS);
+    // The kernel takes a moment.
+    let patience = Instant::now() + Duration::from_secs(2);
+    while let Some(holder) = holders().remove(&controller) {
+        if Instant::now() > patience {
+            return Err(Error::Kept { controller, holder });
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
     Ok(())
+}
+
+fn open(controller: Controller) -> Result<Link, Error> {
+    Link::open(path(controller)).map_err(Error::bpf("opening a pin"))
 }
 
 fn mount_bpffs() -> Result<(), Error> {

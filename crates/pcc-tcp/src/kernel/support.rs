@@ -3,6 +3,7 @@
 use super::Error;
 use libbpf_rs::btf::types::{FuncProto, Ptr, Struct};
 use libbpf_rs::btf::{Btf, ReferencesType};
+use rustix::thread::{CapabilitySet, capabilities};
 use std::path::Path;
 
 /// The first release in which registering a congestion control gives a link, with which it goes.
@@ -15,18 +16,61 @@ pub struct Kernel {
     pub two_arguments: bool,
 }
 
+/// Something that PCC needs.
+#[derive(Debug)]
+pub struct Requirement {
+    /// What it is.
+    pub what: &'static str,
+    /// Whether it is there; the error says what would be right.
+    pub met: Result<(), Error>,
+}
+
+/// All that PCC needs of this machine and user.
+pub fn requirements() -> Vec<Requirement> {
+    [
+        ("Linux 6.4 or newer", new_enough()),
+        ("the kernel's type information (BTF)", types().map(drop)),
+        ("congestion controls of BPF programs (struct_ops)", kernel().map(drop)),
+        ("root, or its capabilities for BPF and networks", privileged()),
+    ]
+    .map(|(what, met)| Requirement { what, met })
+    .into()
+}
+
+/// The release of the running kernel.
+pub fn release() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
 /// Looks at the running kernel.
 pub fn kernel() -> Result<Kernel, Error> {
-    let release = rustix::system::uname().release().to_string_lossy().into_owned();
-    if version(&release).is_some_and(|version| version < OLDEST) {
-        return Err(Error::OldKernel { running: release });
+    new_enough()?;
+    let arguments = arguments_of_cong_control(&types()?).ok_or(Error::NoStructOps)?;
+    Ok(Kernel { two_arguments: arguments == 2 })
+}
+
+fn new_enough() -> Result<(), Error> {
+    let release = release();
+    match version(&release) {
+        Some(version) if version < OLDEST => Err(Error::OldKernel { running: release }),
+        _ => Ok(()),
     }
+}
+
+fn types() -> Result<Btf<'static>, Error> {
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
         return Err(Error::NoTypes);
     }
-    let types = Btf::from_vmlinux().map_err(Error::bpf("reading the kernel's types"))?;
-    let arguments = arguments_of_cong_control(&types).ok_or(Error::NoStructOps)?;
-    Ok(Kernel { two_arguments: arguments == 2 })
+    Btf::from_vmlinux().map_err(Error::bpf("reading the kernel's types"))
+}
+
+/// Whether this user may load the programs.
+pub fn privileged() -> Result<(), Error> {
+    let needed = CapabilitySet::BPF | CapabilitySet::NET_ADMIN | CapabilitySet::PERFMON;
+    match capabilities(None) {
+        Ok(sets) if !sets.effective.contains(needed) => Err(Error::NotPermitted { what: "loading the programs" }),
+        _ => Ok(()),
+    }
 }
 
 /// Major and minor version of a release such as `6.1.0-47-amd64`.
