@@ -3,8 +3,9 @@
 use super::programs::pcc::{PccSkel, PccSkelBuilder};
 use super::{Controller, Error, Holder, holders, support, update};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{Link, MapMut, OpenObject};
+use libbpf_rs::{Link, MapMut, OpenObject, PrintLevel, set_print};
 use std::mem::MaybeUninit;
+use std::ptr;
 
 /// Controllers that the kernel has, for as long as this lives. Connections that use one keep it until they end.
 pub struct Registered {
@@ -45,16 +46,20 @@ pub(super) fn replace(links: &[(Controller, Link)]) -> Result<(), Error> {
 fn programs<'a>(memory: &'a mut MaybeUninit<OpenObject>, controllers: &[Controller]) -> Result<PccSkel<'a>, Error> {
     let kernel = support::kernel()?;
     support::privileged()?;
+    // It would tell of callbacks that only other kernels have.
+    set_print(Some((PrintLevel::Warn, |_, message| eprint!("{message}"))));
     let mut programs = PccSkelBuilder::default().open(memory).map_err(Error::bpf("opening the programs"))?;
     if let Some(constants) = programs.maps.rodata_data.as_deref_mut() {
         constants.two_arguments = kernel.two_arguments;
     }
     for controller in Controller::ALL {
-        let map = match controller {
-            Controller::Vivace => &mut programs.maps.pcc_vivace,
-            Controller::VivaceLoss => &mut programs.maps.pcc_vivaceloss,
-            Controller::Allegro => &mut programs.maps.pcc_allegro,
+        let (map, callbacks) = match controller {
+            Controller::Vivace => (&mut programs.maps.pcc_vivace, programs.struct_ops.pcc_vivace_mut()),
+            Controller::VivaceLoss => (&mut programs.maps.pcc_vivaceloss, programs.struct_ops.pcc_vivaceloss_mut()),
+            Controller::Allegro => (&mut programs.maps.pcc_allegro, programs.struct_ops.pcc_allegro_mut()),
         };
+        let other = if kernel.tells_start { &mut callbacks.cwnd_event } else { &mut callbacks.cwnd_event_tx_start };
+        *other = ptr::null_mut();
         map.set_autocreate(controllers.contains(&controller)).map_err(Error::bpf("choosing the controllers"))?;
     }
     programs.load().map_err(Error::bpf("loading the programs"))

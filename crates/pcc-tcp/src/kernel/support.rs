@@ -14,6 +14,8 @@ const OLDEST: (u32, u32) = (6, 4);
 pub struct Kernel {
     /// Kernels before 6.10 give `cong_control` two arguments instead of four.
     pub two_arguments: bool,
+    /// Newer kernels, such as 7.3, have a callback of its own for the beginning of sending.
+    pub tells_start: bool,
 }
 
 /// Something that PCC needs.
@@ -45,8 +47,9 @@ pub fn release() -> String {
 /// Looks at the running kernel.
 pub fn kernel() -> Result<Kernel, Error> {
     new_enough()?;
-    let arguments = arguments_of_cong_control(&types()?).ok_or(Error::NoStructOps)?;
-    Ok(Kernel { two_arguments: arguments == 2 })
+    let types = types()?;
+    let arguments = arguments_of(&types, "cong_control").ok_or(Error::NoStructOps)?;
+    Ok(Kernel { two_arguments: arguments == 2, tells_start: arguments_of(&types, "cwnd_event_tx_start").is_some() })
 }
 
 fn new_enough() -> Result<(), Error> {
@@ -79,9 +82,10 @@ fn version(release: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-fn arguments_of_cong_control(types: &Btf<'_>) -> Option<usize> {
+/// How many arguments a callback of congestion controls has, if there is one of this name.
+fn arguments_of(types: &Btf<'_>, callback: &str) -> Option<usize> {
     let operations: Struct<'_> = types.type_by_name("tcp_congestion_ops")?;
-    let member = operations.iter().find(|member| member.name.is_some_and(|name| name == "cong_control"))?;
+    let member = operations.iter().find(|member| member.name.is_some_and(|name| name == callback))?;
     let pointer: Ptr<'_> = types.type_by_id(member.ty)?;
     let function: FuncProto<'_> = types.type_by_id(pointer.referenced_type().type_id())?;
     Some(function.iter().count())
