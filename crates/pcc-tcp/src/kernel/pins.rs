@@ -1,6 +1,6 @@
 //! Controllers that stay when their loader ends: pinned in the BPF filesystem.
 
-use super::{Controller, Error, Registered, holders, load};
+use super::{Controller, Error, Holder, Registered, holders, load};
 use libbpf_rs::Link;
 use rustix::fs::statfs;
 use rustix::mount::{MountFlags, mount};
@@ -67,15 +67,15 @@ pub fn unpin(controller: Controller) -> Result<(), Error> {
     fs::remove_file(&path).map_err(Error::file(path))?;
     // With others in it, it stays.
     let _ = fs::remove_dir(PINS);
-    // The kernel takes a moment.
     let patience = Instant::now() + Duration::from_secs(2);
-    while let Some(holder) = holders().remove(&controller) {
-        if Instant::now() > patience {
-            return Err(Error::Kept { controller, holder });
+    loop {
+        match holders().remove(&controller) {
+            None => return Ok(()),
+            // The kernel takes a moment.
+            Some(Holder::Unknown) if Instant::now() < patience => thread::sleep(Duration::from_millis(10)),
+            Some(holder) => return Err(Error::Kept { controller, holder }),
         }
-        thread::sleep(Duration::from_millis(10));
     }
-    Ok(())
 }
 
 fn open(controller: Controller) -> Result<Link, Error> {
