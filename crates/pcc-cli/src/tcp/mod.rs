@@ -2,6 +2,7 @@
 
 mod connections;
 mod default;
+mod exec;
 mod load;
 mod namespaces;
 mod netlink;
@@ -15,6 +16,7 @@ use std::process::ExitCode;
 /// PCC for the TCP of this machine's kernel: any program's connections, without changing the program.
 #[derive(clap::Subcommand)]
 pub enum Command {
+    Exec(exec::Args),
     Load(load::Args),
     Unload(unload::Args),
     Status(status::Args),
@@ -24,6 +26,7 @@ pub enum Command {
 /// Runs a subcommand.
 pub fn run(command: Command) -> ExitCode {
     let done = match command {
+        Command::Exec(args) => exec::run(&args),
         Command::Load(args) => load::run(&args),
         Command::Unload(args) => unload::run(&args),
         Command::Status(args) => status::run(&args),

@@ -2,10 +2,17 @@
 //! of the whole machine.
 
 mod administrator;
+mod changes;
 mod command;
 #[allow(dead_code, reason = "shared with the tests of transfers")]
 #[path = "../common/mod.rs"]
 mod common;
+mod conditions;
+mod connection;
 mod default;
+mod exec;
+mod many;
+mod namespaces;
+mod path;
 mod registered;
 mod support;

@@ -62,6 +62,12 @@ pub enum Error {
     /// The filesystem in which BPF links are kept isn't there.
     #[error("/sys/fs/bpf is not a BPF filesystem, and mounting one there failed: {0}")]
     NoBpffs(io::Error),
+    /// There is no place for a control group.
+    #[error(
+        "this process is in no control group of version 2 that it could see: `pcc tcp exec` needs a cgroup2 filesystem, \
+         such as: mount -t cgroup2 cgroup2 /sys/fs/cgroup"
+    )]
+    NoCgroups,
     /// A file couldn't be read, made or removed.
     #[error("{path}: {source}")]
     File {

@@ -8,12 +8,15 @@
 //! # Ok::<(), pcc_tcp::kernel::Error>(())
 //! ```
 
+mod cgroup;
 mod connection;
 mod controller;
 mod error;
 mod flows;
 mod holders;
 mod layout;
+#[allow(unsafe_code, reason = "asks of the kernel what the library doesn't")]
+mod links;
 mod load;
 mod loaded;
 mod pins;
@@ -27,10 +30,9 @@ mod pins;
     reason = "made by libbpf-cargo"
 )]
 mod programs;
+mod scope;
 mod statistics;
 mod support;
-#[allow(unsafe_code, reason = "calls the library's C")]
-mod update;
 mod watch;
 
 pub use connection::Connection;
@@ -40,6 +42,7 @@ pub use flows::{Flow, Flows};
 pub use holders::{Holder, available, holders, versions};
 pub use load::{Registered, load};
 pub use pins::{PINS, pin, pinned, replace, unpin};
+pub use scope::Scope;
 pub use statistics::{Statistics, statistics};
 pub use support::{Requirement, release, requirements};
 pub use watch::{Ack, Event, EventKind, Interval, Record, Watch};

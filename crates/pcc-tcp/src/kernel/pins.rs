@@ -87,6 +87,13 @@ fn mount_bpffs() -> Result<(), Error> {
     if is_there() {
         return Ok(());
     }
+    let mounts = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
+    if mounts("self") != mounts("1") {
+        return Err(Error::NoBpffs(io::Error::other(
+            "this process has mounts of its own, as `ip netns exec` makes them, and what is pinned there would be gone \
+             with it: run it outside",
+        )));
+    }
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("bpf", BPFFS, "bpf", flags, Some(c"mode=0700")).map_err(|error| Error::NoBpffs(io::Error::from(error)))
 }
