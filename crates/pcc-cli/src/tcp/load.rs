@@ -47,14 +47,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Sees to it that they are pinned.
+/// Sees to it that they are pinned; those that are already get the programs of this build if `new`.
 fn stay(controllers: &[Controller], new: bool) -> anyhow::Result<()> {
     let pinned = pinned();
     let (there, missing): (Vec<_>, Vec<_>) = controllers.iter().partition(|controller| pinned.contains(controller));
-    if !missing.is_empty() {
-        pin(load(&missing)?)?;
-        eprintln!("registered until `pcc tcp unload`: {}", names(&missing));
-    }
+    // Before anything stays.
+    let registered = (!missing.is_empty()).then(|| load(&missing)).transpose()?;
     match (there.is_empty(), new) {
         (true, _) => {}
         (false, true) => {
@@ -65,6 +63,10 @@ fn stay(controllers: &[Controller], new: bool) -> anyhow::Result<()> {
         (false, false) => {
             eprintln!("pinned already, and left as they are (--replace takes this pcc's programs): {}", names(&there));
         }
+    }
+    if let Some(registered) = registered {
+        pin(registered)?;
+        eprintln!("registered until `pcc tcp unload`: {}", names(&missing));
     }
     Ok(())
 }

@@ -1,9 +1,10 @@
 //! Links of others: what the library only makes, or opens where they are pinned.
 
-use super::Controller;
+use super::{Controller, Error};
 use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo};
-use libbpf_rs::{MapCore, MapHandle, libbpf_sys};
-use std::os::fd::{FromRawFd, OwnedFd};
+use libbpf_rs::{Link, MapCore, MapHandle, MapMut, libbpf_sys};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::ptr;
 
 /// The link that keeps a controller registered, whoever made it.
 pub fn link(controller: Controller) -> Option<OwnedFd> {
@@ -24,5 +25,15 @@ fn open(id: u32) -> Option<OwnedFd> {
         // SAFETY: it is open, and nobody else has it.
         file @ 0.. => Some(unsafe { OwnedFd::from_raw_fd(file) }),
         _ => None,
+    }
+}
+
+/// Puts the programs of `map` at a link, in the place of those that are there.
+pub fn update(link: &Link, map: &MapMut<'_>) -> Result<(), Error> {
+    let (link, map) = (link.as_fd().as_raw_fd(), map.as_fd().as_raw_fd());
+    // SAFETY: both descriptors are open, and no options means the default ones.
+    match unsafe { libbpf_sys::bpf_link_update(link, map, ptr::null()) } {
+        0.. => Ok(()),
+        code => Err(Error::bpf("replacing the programs")(libbpf_rs::Error::from_raw_os_error(-code))),
     }
 }

@@ -1,7 +1,7 @@
 //! Registers controllers.
 
 use super::programs::pcc::{PccSkel, PccSkelBuilder};
-use super::{Controller, Error, Holder, holders, support, update};
+use super::{Controller, Error, Holder, holders, links, support};
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapMut, OpenObject, PrintLevel, set_print};
 use std::mem::MaybeUninit;
@@ -37,7 +37,7 @@ pub(super) fn replace(links: &[(Controller, Link)]) -> Result<(), Error> {
         let map = map(&mut programs, *controller);
         // The name is taken, but this is how the library makes a map ready for a link.
         drop(map.attach_struct_ops());
-        update::update(link, map)?;
+        links::update(link, map)?;
     }
     Ok(())
 }

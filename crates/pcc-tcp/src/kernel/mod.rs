@@ -15,7 +15,7 @@ mod error;
 mod flows;
 mod holders;
 mod layout;
-#[allow(unsafe_code, reason = "asks the kernel what the library doesn't")]
+#[allow(unsafe_code, reason = "asks of the kernel what the library doesn't")]
 mod links;
 mod load;
 mod loaded;
@@ -33,8 +33,6 @@ mod programs;
 mod scope;
 mod statistics;
 mod support;
-#[allow(unsafe_code, reason = "calls the library's C")]
-mod update;
 mod watch;
 
 pub use connection::Connection;

@@ -1,6 +1,6 @@
 //! Controllers that stay when their loader ends: pinned in the BPF filesystem.
 
-use super::{Controller, Error, Registered, holders, load};
+use super::{Controller, Error, Holder, Registered, holders, load};
 use libbpf_rs::Link;
 use rustix::fs::statfs;
 use rustix::mount::{MountFlags, mount};
@@ -67,15 +67,15 @@ pub fn unpin(controller: Controller) -> Result<(), Error> {
     fs::remove_file(&path).map_err(Error::file(path))?;
     // With others in it, it stays.
     let _ = fs::remove_dir(PINS);
-    // The kernel takes a moment.
     let patience = Instant::now() + Duration::from_secs(2);
-    while let Some(holder) = holders().remove(&controller) {
-        if Instant::now() > patience {
-            return Err(Error::Kept { controller, holder });
+    loop {
+        match holders().remove(&controller) {
+            None => return Ok(()),
+            // The kernel takes a moment.
+            Some(Holder::Unknown) if Instant::now() < patience => thread::sleep(Duration::from_millis(10)),
+            Some(holder) => return Err(Error::Kept { controller, holder }),
         }
-        thread::sleep(Duration::from_millis(10));
     }
-    Ok(())
 }
 
 fn open(controller: Controller) -> Result<Link, Error> {
@@ -86,6 +86,13 @@ fn mount_bpffs() -> Result<(), Error> {
     let is_there = || statfs(BPFFS).is_ok_and(|about| about.f_type as u64 == BPFFS_MAGIC);
     if is_there() {
         return Ok(());
+    }
+    let mounts = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
+    if mounts("self") != mounts("1") {
+        return Err(Error::NoBpffs(io::Error::other(
+            "this process has mounts of its own, as `ip netns exec` makes them, and what is pinned there would be gone \
+             with it: run it outside",
+        )));
     }
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("bpf", BPFFS, "bpf", flags, Some(c"mode=0700")).map_err(|error| Error::NoBpffs(io::Error::from(error)))

@@ -32,7 +32,7 @@ pub fn requirements() -> Vec<Requirement> {
     [
         ("Linux 6.4 or newer", new_enough()),
         ("the kernel's type information (BTF)", types().map(drop)),
-        ("congestion controls of BPF programs (struct_ops)", kernel().map(drop)),
+        ("congestion controls of BPF programs (struct_ops)", struct_ops().map(drop)),
         ("root, or its capabilities for BPF and networks", privileged()),
     ]
     .map(|(what, met)| Requirement { what, met })
@@ -47,9 +47,7 @@ pub fn release() -> String {
 /// Looks at the running kernel.
 pub fn kernel() -> Result<Kernel, Error> {
     new_enough()?;
-    let types = types()?;
-    let arguments = arguments_of(&types, "cong_control").ok_or(Error::NoStructOps)?;
-    Ok(Kernel { two_arguments: arguments == 2, tells_start: arguments_of(&types, "cwnd_event_tx_start").is_some() })
+    struct_ops()
 }
 
 fn new_enough() -> Result<(), Error> {
@@ -65,6 +63,12 @@ fn types() -> Result<Btf<'static>, Error> {
         return Err(Error::NoTypes);
     }
     Btf::from_vmlinux().map_err(Error::bpf("reading the kernel's types"))
+}
+
+fn struct_ops() -> Result<Kernel, Error> {
+    let types = types()?;
+    let arguments = arguments_of(&types, "cong_control").ok_or(Error::NoStructOps)?;
+    Ok(Kernel { two_arguments: arguments == 2, tells_start: arguments_of(&types, "cwnd_event_tx_start").is_some() })
 }
 
 /// Whether this user may load the programs.
