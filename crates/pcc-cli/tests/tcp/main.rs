@@ -1,9 +1,15 @@
 //! PCC in this machine's kernel: needs root, BPF and TUN. One test runs at a time, because the controllers' names are those
 //! of the whole machine.
 
+mod changes;
 #[allow(dead_code, reason = "shared with the tests of transfers")]
 #[path = "../common/mod.rs"]
 mod common;
+mod conditions;
+mod connection;
 mod exec;
+mod many;
+mod namespaces;
+mod path;
 mod registered;
 mod support;
