@@ -40,8 +40,8 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let handover = Handover::begin().context("can't hold signals back")?;
     let scope = Scope::enter(args.profile)?;
+    let handover = Handover::begin().context("can't hold signals back")?;
     let code = program::run(&args.command).context("can't run a program")?;
     drop(handover);
     let left = scope.others();

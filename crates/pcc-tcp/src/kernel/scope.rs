@@ -13,8 +13,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 /// How often a controller is looked for, and how long between: another process may be about to register it, or to end.
-const ATTEMPTS: usize = 20;
-const PAUSE: Duration = Duration::from_millis(20);
+const ATTEMPTS: usize = 10;
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// While this lives, TCP connections that this process and those that it starts make or accept use a controller.
 ///

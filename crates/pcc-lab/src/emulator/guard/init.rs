@@ -5,6 +5,8 @@ use crate::emulator::open_files;
 use crate::program;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
+use rustix::fs::CWD;
+use rustix::mount::{MoveMountFlags, OpenTreeFlags, move_mount, open_tree};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use std::ffi::OsString;
 use std::io;
@@ -34,6 +36,9 @@ fn prepare(parent: u32) -> io::Result<()> {
     show_own_system()
 }
 
+/// What stays as it is in a new /sys: control groups and pinned BPF objects are those of the whole machine.
+const KEPT: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/bpf"];
+
 /// Mounts the /proc of this namespace of processes and the /sys of this network namespace, for this process and its children.
 ///
 /// In a container it may be forbidden. Programs then see the processes and devices of the host, and no more than see.
@@ -44,7 +49,12 @@ fn show_own_system() -> io::Result<()> {
     if mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_SLAVE, NONE).is_ok() {
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
         let _ = mount(Some("proc"), "/proc", Some("proc"), flags, NONE);
+        let copy = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::AT_RECURSIVE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+        let kept = KEPT.map(|path| open_tree(CWD, path, copy).map(|tree| (tree, path)));
         let _ = mount(Some("sysfs"), "/sys", Some("sysfs"), flags, NONE);
+        for (tree, path) in kept.into_iter().flatten() {
+            let _ = move_mount(tree, "", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH);
+        }
     }
     Ok(())
 }
