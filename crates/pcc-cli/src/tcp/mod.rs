@@ -8,6 +8,7 @@ mod namespaces;
 mod netlink;
 mod route;
 mod status;
+mod top;
 mod unload;
 
 use pcc_tcp::kernel::Controller;
@@ -21,6 +22,7 @@ pub enum Command {
     Unload(unload::Args),
     Status(status::Args),
     Default(default::Args),
+    Top(top::Args),
 }
 
 /// Runs a subcommand.
@@ -31,6 +33,7 @@ pub fn run(command: Command) -> ExitCode {
         Command::Unload(args) => unload::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Default(args) => default::run(&args),
+        Command::Top(args) => top::run(&args),
     };
     done.unwrap_or_else(|error: anyhow::Error| {
         eprintln!("error: {error:#}");

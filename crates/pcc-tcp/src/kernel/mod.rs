@@ -45,4 +45,4 @@ pub use pins::{PINS, pin, pinned, replace, unpin};
 pub use scope::Scope;
 pub use statistics::{Statistics, statistics};
 pub use support::{Requirement, release, requirements};
-pub use watch::{Ack, Event, EventKind, Interval, Record, Watch};
+pub use watch::{Ack, Event, EventKind, Interval, Record, Watch, now};

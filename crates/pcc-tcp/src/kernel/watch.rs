@@ -84,7 +84,7 @@ pub struct Watch {
     records: mpsc::Receiver<Record>,
     sender: mpsc::Sender<Record>,
     events: bool,
-    refreshed: Duration,
+    refreshed: Time,
 }
 
 impl Watch {
@@ -96,7 +96,7 @@ impl Watch {
     /// may not do it.
     pub fn begin(events: bool) -> Result<Watch, Error> {
         let (sender, records) = mpsc::channel();
-        let mut watch = Watch { sources: Vec::new(), records, sender, events, refreshed: Duration::ZERO };
+        let mut watch = Watch { sources: Vec::new(), records, sender, events, refreshed: Time::ZERO };
         watch.refresh(now())?;
         Ok(watch)
     }
@@ -128,14 +128,14 @@ impl Watch {
     }
 
     /// Says to all programs that there is a watcher, also to those that were loaded in the meantime.
-    fn refresh(&mut self, now: Duration) -> Result<(), Error> {
+    fn refresh(&mut self, now: Time) -> Result<(), Error> {
         let pid = std::process::id();
         for loaded in loaded()? {
             let watcher = loaded.watcher()?;
-            if watcher.pid != pid && Duration::from_nanos(watcher.until) > now {
+            if watcher.pid != pid && Time::from_nanos(watcher.until) > now {
                 return Err(Error::Watched { pid: watcher.pid });
             }
-            let until = (now + PATIENCE).as_nanos() as u64;
+            let until = (now + PATIENCE).as_nanos();
             if self.sources.iter().any(|(known, _)| known.id == loaded.id) {
                 loaded.set_watcher(&Watcher { layout: LAYOUT, pid, until, events: self.events.into(), unused: 0 })?;
                 continue;
@@ -207,8 +207,8 @@ impl Record {
     }
 }
 
-/// The clock of the programs.
-fn now() -> Duration {
+/// The machine's monotonic clock, which all times here are on.
+pub fn now() -> Time {
     let now = clock_gettime(ClockId::Monotonic);
-    Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec as u32)
+    Time::from_nanos(Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec as u32).as_nanos() as u64)
 }
