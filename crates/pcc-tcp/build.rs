@@ -14,8 +14,9 @@ fn main() {
     {
         let layout = programs::layout();
         println!("cargo::rustc-env=PCC_LAYOUT={layout}");
-        programs::build("pcc", layout);
-        programs::build("top", layout);
+        for name in ["exec", "pcc", "top"] {
+            programs::build(name, layout);
+        }
     }
 }
 

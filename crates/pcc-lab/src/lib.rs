@@ -8,6 +8,7 @@ pub mod figure;
 pub mod link;
 pub mod plot;
 mod pool;
+pub mod program;
 pub mod quantity;
 pub mod quic;
 pub mod realtime;

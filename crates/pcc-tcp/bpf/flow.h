@@ -9,6 +9,8 @@
 struct flow {
 	struct sender sender;
 	struct reordering reordering;
+	/* What is being handled. It isn't on the stack because that has 512 bytes for all functions together. */
+	struct ack ack;
 	/* When it got its controller, on the monotonic clock in ns. */
 	u64 began;
 };

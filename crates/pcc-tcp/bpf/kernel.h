@@ -114,6 +114,7 @@ struct tcp_congestion_ops {
 	void (*cong_control)(struct sock *);
 	void (*set_state)(struct sock *, __u8);
 	void (*cwnd_event)(struct sock *, u32);
+	void (*cwnd_event_tx_start)(struct sock *);
 	void (*release)(struct sock *);
 	u32 flags;
 	char name[16];

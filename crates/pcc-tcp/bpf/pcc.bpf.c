@@ -25,16 +25,15 @@ static inline void begin(struct sock *sk, u32 profile)
 	struct flow *flow = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	u32 seed = bpf_get_prandom_u32();
-	struct ack ack;
 
 	if (!flow)
 		return;
-	read_socket(tp, &ack);
-	flow->began = ack.now;
+	read_socket(tp, &flow->ack);
+	flow->began = flow->ack.now;
 	reordering_begin(&flow->reordering, tp->dsack_dups);
-	sender_init(&flow->sender, profile, seed, &ack);
+	sender_init(&flow->sender, profile, seed, &flow->ack);
 	set_rate(sk, &flow->sender);
-	tell_event(sk, flow, &ack, KIND_INIT, seed);
+	tell_event(sk, flow, KIND_INIT, seed);
 }
 
 #define SOCKET(ctx) ((struct sock *)(ctx)[0])
@@ -80,19 +79,18 @@ int on_ack(u64 *ctx)
 	struct sock *sk = SOCKET(ctx);
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct flow *flow = flow_of(sk);
-	struct ack ack;
 	bool closed;
 
 	if (!flow)
 		return 0;
-	read_socket(tp, &ack);
-	read_sample(tp, sample_of(ctx), &flow->reordering, &ack);
-	closed = sender_on_ack(&flow->sender, &ack);
+	read_socket(tp, &flow->ack);
+	read_sample(tp, sample_of(ctx), &flow->reordering, &flow->ack);
+	closed = sender_on_ack(&flow->sender, &flow->ack);
 	set_rate(sk, &flow->sender);
-	set_window(tp, &flow->sender, &ack);
-	tell_event(sk, flow, &ack, KIND_ACK, 0);
+	set_window(tp, &flow->sender, &flow->ack);
+	tell_event(sk, flow, KIND_ACK, 0);
 	if (closed)
-		tell_interval(sk, flow, &ack);
+		tell_interval(sk, flow);
 	return 0;
 }
 
@@ -102,33 +100,44 @@ int on_state(u64 *ctx)
 {
 	struct sock *sk = SOCKET(ctx);
 	struct flow *flow = flow_of(sk);
-	struct ack ack;
 
 	if (!flow || (u8)ctx[1] != TCP_CA_Loss)
 		return 0;
-	read_socket((struct tcp_sock *)sk, &ack);
-	sender_on_timeout(&flow->sender, &ack);
+	read_socket((struct tcp_sock *)sk, &flow->ack);
+	sender_on_timeout(&flow->sender, &flow->ack);
 	set_rate(sk, &flow->sender);
-	tell_event(sk, flow, &ack, KIND_TIMEOUT, 0);
+	tell_event(sk, flow, KIND_TIMEOUT, 0);
 	return 0;
 }
 
 /* Nothing is in flight, also when all is lost; only with nothing outstanding does sending begin anew. */
+static inline void start(struct sock *sk)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct flow *flow = flow_of(sk);
+
+	if (!flow || tp->packets_out)
+		return;
+	read_socket(tp, &flow->ack);
+	reordering_begin(&flow->reordering, tp->dsack_dups);
+	sender_on_first_sent(&flow->sender, &flow->ack);
+	set_rate(sk, &flow->sender);
+	tell_event(sk, flow, KIND_FIRST_SENT, 0);
+}
+
 SEC("struct_ops")
 int on_event(u64 *ctx)
 {
-	struct sock *sk = SOCKET(ctx);
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
-	struct flow *flow = flow_of(sk);
-	struct ack ack;
+	if ((u32)ctx[1] == CA_EVENT_TX_START)
+		start(SOCKET(ctx));
+	return 0;
+}
 
-	if (!flow || (u32)ctx[1] != CA_EVENT_TX_START || tp->packets_out)
-		return 0;
-	read_socket(tp, &ack);
-	reordering_begin(&flow->reordering, tp->dsack_dups);
-	sender_on_first_sent(&flow->sender, &ack);
-	set_rate(sk, &flow->sender);
-	tell_event(sk, flow, &ack, KIND_FIRST_SENT, 0);
+/* Kernels that have it don't tell on_event. */
+SEC("struct_ops")
+int on_start(u64 *ctx)
+{
+	start(SOCKET(ctx));
 	return 0;
 }
 
@@ -160,6 +169,7 @@ u32 window(u64 *ctx)
 		.cong_control = (void *)on_ack,				\
 		.set_state = (void *)on_state,				\
 		.cwnd_event = (void *)on_event,				\
+		.cwnd_event_tx_start = (void *)on_start,		\
 		.release = (void *)end,					\
 		.ssthresh = (void *)slow_start_threshold,		\
 		.undo_cwnd = (void *)window,				\

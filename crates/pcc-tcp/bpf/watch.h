@@ -65,17 +65,16 @@ static inline void *reserve(u64 size)
 	return record;
 }
 
-static inline bool is_watched(const struct ack *ack)
+static inline bool is_watched(const struct flow *flow)
 {
-	return ack->now < watcher.until;
+	return flow->ack.now < watcher.until;
 }
 
-static inline void tell_event(const struct sock *sk, const struct flow *flow, const struct ack *ack, enum kind kind,
-			      u32 seed)
+static inline void tell_event(const struct sock *sk, const struct flow *flow, enum kind kind, u32 seed)
 {
 	struct event_record *record;
 
-	if (!is_watched(ack) || !watcher.events)
+	if (!is_watched(flow) || !watcher.events)
 		return;
 	record = reserve(sizeof(*record));
 	if (!record)
@@ -83,24 +82,24 @@ static inline void tell_event(const struct sock *sk, const struct flow *flow, co
 	record->kind = kind;
 	record->seed = seed;
 	record->pacing = flow->sender.pacing;
-	record->ack = *ack;
+	record->ack = flow->ack;
 	read_connection(sk, flow, &record->connection);
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-static inline void tell_interval(const struct sock *sk, const struct flow *flow, const struct ack *ack)
+static inline void tell_interval(const struct sock *sk, const struct flow *flow)
 {
 	const struct sender *s = &flow->sender;
 	struct interval_record *record;
 
-	if (!is_watched(ack))
+	if (!is_watched(flow))
 		return;
 	record = reserve(sizeof(*record));
 	if (!record)
 		return;
 	record->kind = KIND_INTERVAL;
 	record->phase = s->control.phase;
-	record->now = ack->now;
+	record->now = flow->ack.now;
 	record->pacing = s->pacing;
 	record->utility = utility(s->control.profile, &s->result);
 	record->plan = s->closed;

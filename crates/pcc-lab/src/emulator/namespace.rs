@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 
 /// The namespace of a thread, whichever it is.
 const OF_THIS_THREAD: &str = "/proc/thread-self/ns/net";
@@ -78,7 +79,16 @@ impl Namespace {
     ///
     /// When there is no /proc.
     pub fn current() -> Result<Namespace, EmulatorError> {
-        let file = File::open(OF_THIS_THREAD).map_err(EmulatorError::Namespace)?;
+        Namespace::open(Path::new(OF_THIS_THREAD))
+    }
+
+    /// The namespace behind a file of /proc/PID/ns or /run/netns.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such file, or this process may not open it.
+    pub fn open(path: &Path) -> Result<Namespace, EmulatorError> {
+        let file = File::open(path).map_err(EmulatorError::Namespace)?;
         Ok(Namespace { fd: file.into() })
     }
 

@@ -1,6 +1,6 @@
 //! What may go wrong.
 
-use super::Controller;
+use super::{Controller, Holder};
 use std::io;
 use std::path::PathBuf;
 
@@ -32,8 +32,21 @@ pub enum Error {
         what: &'static str,
     },
     /// The name is in use.
-    #[error("{0} is registered already; `pcc tcp status` tells by whom, `pcc tcp unload` ends it if it is pinned")]
-    Taken(Controller),
+    #[error("{controller} is registered already: {}", ending(.holder))]
+    Taken {
+        /// The controller.
+        controller: Controller,
+        /// What keeps it registered.
+        holder: Holder,
+    },
+    /// It isn't pinned any more, but stays registered.
+    #[error("{controller} stays registered: {}", ending(.holder))]
+    Kept {
+        /// The controller.
+        controller: Controller,
+        /// What keeps it registered.
+        holder: Holder,
+    },
     /// There is nothing to see.
     #[error("no controller of PCC is loaded: sudo pcc tcp load --pin")]
     NotLoaded,
@@ -49,6 +62,12 @@ pub enum Error {
     /// The filesystem in which BPF links are kept isn't there.
     #[error("/sys/fs/bpf is not a BPF filesystem, and mounting one there failed: {0}")]
     NoBpffs(io::Error),
+    /// There is no place for a control group.
+    #[error(
+        "this process is in no control group of version 2 that it could see: `pcc tcp exec` needs a cgroup2 filesystem, \
+         such as: mount -t cgroup2 cgroup2 /sys/fs/cgroup"
+    )]
+    NoCgroups,
     /// A file couldn't be read, made or removed.
     #[error("{path}: {source}")]
     File {
@@ -65,6 +84,18 @@ pub enum Error {
         /// Why it failed.
         source: libbpf_rs::Error,
     },
+}
+
+/// What keeps a controller registered, and how that ends.
+fn ending(holder: &Holder) -> String {
+    match holder {
+        Holder::Pin => "it is pinned; `pcc tcp unload` removes it".to_owned(),
+        Holder::Process { id, name } => format!("process {id} ({name}) has it until it ends"),
+        Holder::Unknown if !rustix::process::geteuid().is_root() => "only root can see what keeps it (sudo)".to_owned(),
+        Holder::Unknown => {
+            "no process that can be seen from here has it, and it isn't pinned in /sys/fs/bpf/pcc".to_owned()
+        }
+    }
 }
 
 impl Error {

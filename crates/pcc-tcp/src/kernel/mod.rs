@@ -8,11 +8,15 @@
 //! # Ok::<(), pcc_tcp::kernel::Error>(())
 //! ```
 
+mod cgroup;
 mod connection;
 mod controller;
 mod error;
 mod flows;
+mod holders;
 mod layout;
+#[allow(unsafe_code, reason = "asks of the kernel what the library doesn't")]
+mod links;
 mod load;
 mod loaded;
 mod pins;
@@ -26,6 +30,8 @@ mod pins;
     reason = "made by libbpf-cargo"
 )]
 mod programs;
+mod scope;
+mod statistics;
 mod support;
 mod watch;
 
@@ -33,6 +39,10 @@ pub use connection::Connection;
 pub use controller::{Controller, UnknownController};
 pub use error::Error;
 pub use flows::{Flow, Flows};
+pub use holders::{Holder, available, holders, versions};
 pub use load::{Registered, load};
-pub use pins::{PINS, pin, pinned, unpin};
+pub use pins::{PINS, pin, pinned, replace, unpin};
+pub use scope::Scope;
+pub use statistics::{Statistics, statistics};
+pub use support::{Requirement, release, requirements};
 pub use watch::{Ack, Event, EventKind, Interval, Record, Watch, now};

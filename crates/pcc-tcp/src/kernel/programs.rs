@@ -1,5 +1,9 @@
 //! The programs in `bpf/`, as Rust sees them.
 
+pub mod exec {
+    include!(concat!(env!("OUT_DIR"), "/exec.rs"));
+}
+
 pub mod pcc {
     include!(concat!(env!("OUT_DIR"), "/pcc.rs"));
 }

@@ -3,6 +3,7 @@
 use super::Error;
 use libbpf_rs::btf::types::{FuncProto, Ptr, Struct};
 use libbpf_rs::btf::{Btf, ReferencesType};
+use rustix::thread::{CapabilitySet, capabilities};
 use std::path::Path;
 
 /// The first release in which registering a congestion control gives a link, with which it goes.
@@ -13,20 +14,70 @@ const OLDEST: (u32, u32) = (6, 4);
 pub struct Kernel {
     /// Kernels before 6.10 give `cong_control` two arguments instead of four.
     pub two_arguments: bool,
+    /// Newer kernels, such as 7.3, have a callback of its own for the beginning of sending.
+    pub tells_start: bool,
+}
+
+/// Something that PCC needs.
+#[derive(Debug)]
+pub struct Requirement {
+    /// What it is.
+    pub what: &'static str,
+    /// Whether it is there; the error says what would be right.
+    pub met: Result<(), Error>,
+}
+
+/// All that PCC needs of this machine and user.
+pub fn requirements() -> Vec<Requirement> {
+    [
+        ("Linux 6.4 or newer", new_enough()),
+        ("the kernel's type information (BTF)", types().map(drop)),
+        ("congestion controls of BPF programs (struct_ops)", struct_ops().map(drop)),
+        ("root, or its capabilities for BPF and networks", privileged()),
+    ]
+    .map(|(what, met)| Requirement { what, met })
+    .into()
+}
+
+/// The release of the running kernel.
+pub fn release() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
 /// Looks at the running kernel.
 pub fn kernel() -> Result<Kernel, Error> {
-    let release = rustix::system::uname().release().to_string_lossy().into_owned();
-    if version(&release).is_some_and(|version| version < OLDEST) {
-        return Err(Error::OldKernel { running: release });
+    new_enough()?;
+    struct_ops()
+}
+
+fn new_enough() -> Result<(), Error> {
+    let release = release();
+    match version(&release) {
+        Some(version) if version < OLDEST => Err(Error::OldKernel { running: release }),
+        _ => Ok(()),
     }
+}
+
+fn types() -> Result<Btf<'static>, Error> {
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
         return Err(Error::NoTypes);
     }
-    let types = Btf::from_vmlinux().map_err(Error::bpf("reading the kernel's types"))?;
-    let arguments = arguments_of_cong_control(&types).ok_or(Error::NoStructOps)?;
-    Ok(Kernel { two_arguments: arguments == 2 })
+    Btf::from_vmlinux().map_err(Error::bpf("reading the kernel's types"))
+}
+
+fn struct_ops() -> Result<Kernel, Error> {
+    let types = types()?;
+    let arguments = arguments_of(&types, "cong_control").ok_or(Error::NoStructOps)?;
+    Ok(Kernel { two_arguments: arguments == 2, tells_start: arguments_of(&types, "cwnd_event_tx_start").is_some() })
+}
+
+/// Whether this user may load the programs.
+pub fn privileged() -> Result<(), Error> {
+    let needed = CapabilitySet::BPF | CapabilitySet::NET_ADMIN | CapabilitySet::PERFMON;
+    match capabilities(None) {
+        Ok(sets) if !sets.effective.contains(needed) => Err(Error::NotPermitted { what: "loading the programs" }),
+        _ => Ok(()),
+    }
 }
 
 /// Major and minor version of a release such as `6.1.0-47-amd64`.
@@ -35,9 +86,10 @@ fn version(release: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-fn arguments_of_cong_control(types: &Btf<'_>) -> Option<usize> {
+/// How many arguments a callback of congestion controls has, if there is one of this name.
+fn arguments_of(types: &Btf<'_>, callback: &str) -> Option<usize> {
     let operations: Struct<'_> = types.type_by_name("tcp_congestion_ops")?;
-    let member = operations.iter().find(|member| member.name.is_some_and(|name| name == "cong_control"))?;
+    let member = operations.iter().find(|member| member.name.is_some_and(|name| name == callback))?;
     let pointer: Ptr<'_> = types.type_by_id(member.ty)?;
     let function: FuncProto<'_> = types.type_by_id(pointer.referenced_type().type_id())?;
     Some(function.iter().count())

@@ -4,9 +4,11 @@ mod internet;
 mod network;
 mod session;
 
+use anyhow::Context;
 use pcc::Rate;
-use pcc_lab::emulator::{EmulatorError, MTU, guard};
+use pcc_lab::emulator::MTU;
 use pcc_lab::link::{Capacity, PathConfig, Trace};
+use pcc_lab::program;
 use pcc_lab::quantity;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -92,15 +94,18 @@ impl Args {
         PathConfig { capacity, queue: queue.into(), loss: self.loss.into(), jitter: self.jitter, ..delay }
     }
 
-    fn command(&self) -> Result<Vec<OsString>, EmulatorError> {
-        if self.command.is_empty() { Ok(vec![guard::shell()?]) } else { Ok(self.command.clone()) }
+    fn command(&self) -> anyhow::Result<Vec<OsString>> {
+        if !self.command.is_empty() {
+            return Ok(self.command.clone());
+        }
+        Ok(vec![program::shell().context("can't tell who called sudo")?])
     }
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> ExitCode {
     let seed = args.seed.unwrap_or_else(|| fastrand::u32(..).into());
-    let ran = args.command().map_err(Into::into).and_then(|command| session::run(&command, args.path(), seed));
+    let ran = args.command().and_then(|command| session::run(&command, args.path(), seed));
     match ran {
         Ok(code) => ExitCode::from(code),
         Err(error) => {

@@ -2,9 +2,11 @@
 
 use super::internet::Internet;
 use super::network::Network;
-use pcc_lab::emulator::guard::{Ended, Guarded, Handover};
+use anyhow::Context;
+use pcc_lab::emulator::guard::{Ended, Guarded};
 use pcc_lab::emulator::{Addressing, Config, Emulator, Report, Route};
 use pcc_lab::link::{Counters, PathConfig};
+use pcc_lab::program::Handover;
 use pcc_lab::quantity::{show_bytes, show_duration};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -19,12 +21,15 @@ const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
 /// An emulator whose 99th percentile is later than this was not given the processor when it needed it.
 const LATE: Duration = Duration::from_millis(1);
 
+/// What failed when signals can't be handed over.
+const HANDOVER: &str = "can't pass on signals";
+
 /// How often the emulator is looked after.
 const CHECK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
 /// Runs the command with `path` in each direction, and returns its exit code.
 pub fn run(command: &[OsString], path: PathConfig, seed: u64) -> anyhow::Result<u8> {
-    let handover = Handover::begin()?;
+    let handover = Handover::begin().context(HANDOVER)?;
     let Network { namespace, inside, outside, device, address, host } = Network::new()?;
     let internet = Internet::reach(&device, address);
     if let Err(reason) = &internet {
@@ -36,7 +41,7 @@ pub fn run(command: &[OsString], path: PathConfig, seed: u64) -> anyhow::Result<
             command.env("PCC_HOST", host.to_string()).env("PCC_ADDRESS", address.to_string());
         })
     })?;
-    handover.to(&program)?;
+    handover.to(&program).context(HANDOVER)?;
     let ended = wait(program, &emulator)?;
     drop(handover);
     let report = emulator.stop()?;

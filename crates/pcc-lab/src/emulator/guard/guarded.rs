@@ -1,7 +1,8 @@
 //! Outside: starting a guard, and hearing of its end.
 
-use super::{exit_code, forwarded_signals, proc};
+use super::proc;
 use crate::emulator::{EmulatorError, open_files};
+use crate::program::{exit_code, forwarded_signals};
 use nix::sched::{CloneFlags, unshare};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid};
 use std::ffi::OsStr;
@@ -20,7 +21,7 @@ pub struct Guarded {
     pub stdout: Option<ChildStdout>,
     /// The same of what it prints about errors.
     pub stderr: Option<ChildStderr>,
-    pub(super) guard: OwnedFd,
+    guard: OwnedFd,
     /// Started the guard, and lives as long: the kernel kills the guard at the end of this thread.
     thread: Option<JoinHandle<io::Result<Ended>>>,
 }

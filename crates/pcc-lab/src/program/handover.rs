@@ -1,13 +1,13 @@
 //! Standing back for a program: signals and the terminal are its own while it runs.
 
-use super::{Guarded, forwarded_signals};
-use crate::emulator::EmulatorError;
+use super::{forwarded_signals, sent_by_process};
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::process::{getpgrp, pidfd_send_signal};
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
 use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 
 /// From its beginning on, Ctrl-C and requests to end don't end this process, which passes them on to a program instead. When this is
 /// dropped, the terminal is as it was.
@@ -23,31 +23,31 @@ impl Handover {
     /// # Errors
     ///
     /// When the operating system refuses.
-    pub fn begin() -> Result<Handover, EmulatorError> {
+    pub fn begin() -> io::Result<Handover> {
         let mut signals = forwarded_signals();
         // This would stop who takes the terminal back.
         signals.add(Signal::SIGTTOU);
-        signals.thread_block().map_err(fault)?;
+        signals.thread_block()?;
         let terminal = File::open("/dev/tty").ok().filter(|terminal| tcgetpgrp(terminal) == Ok(getpgrp()));
         Ok(Handover { terminal })
     }
 
-    /// Passes the signals on to the program, those too that came since the beginning.
+    /// Passes the signals on to a program, of which this is a pidfd: those too that came since the beginning.
     ///
     /// # Errors
     ///
     /// When the operating system refuses.
-    pub fn to(&self, program: &Guarded) -> Result<(), EmulatorError> {
-        let signals = SignalFd::with_flags(&forwarded_signals(), SfdFlags::SFD_CLOEXEC).map_err(fault)?;
-        let guard = program.guard.try_clone().map_err(fault)?;
+    pub fn to(&self, program: &impl AsFd) -> io::Result<()> {
+        let signals = SignalFd::with_flags(&forwarded_signals(), SfdFlags::SFD_CLOEXEC)?;
+        let program = program.as_fd().try_clone_to_owned()?;
         let forward = move || {
             for signal in signals.filter(|signal| sent_by_process(signal.ssi_code)) {
                 if let Some(signal) = rustix::process::Signal::from_named_raw(signal.ssi_signo as i32) {
-                    let _ = pidfd_send_signal(&guard, signal);
+                    let _ = pidfd_send_signal(&program, signal);
                 }
             }
         };
-        std::thread::Builder::new().name("signals".to_owned()).spawn(forward).map_err(fault)?;
+        std::thread::Builder::new().name("signals".to_owned()).spawn(forward)?;
         Ok(())
     }
 }
@@ -58,13 +58,4 @@ impl Drop for Handover {
             let _ = tcsetpgrp(terminal, getpgrp());
         }
     }
-}
-
-/// Whether a signal came from a process. What the terminal sends, the program gets itself.
-pub(super) fn sent_by_process(code: i32) -> bool {
-    code <= 0
-}
-
-fn fault(error: impl Into<io::Error>) -> EmulatorError {
-    EmulatorError::System { doing: "can't pass on signals", error: error.into() }
 }

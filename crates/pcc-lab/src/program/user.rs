@@ -1,6 +1,5 @@
 //! The user in whose name a program runs.
 
-use crate::emulator::EmulatorError;
 use nix::unistd::getgrouplist;
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
@@ -12,10 +11,8 @@ use std::io;
 /// # Errors
 ///
 /// When it can't be told who called `sudo`.
-pub fn shell() -> Result<OsString, EmulatorError> {
-    let caller =
-        Caller::of_sudo().map_err(|error| EmulatorError::System { doing: "can't tell who called sudo", error })?;
-    let entry = caller.and_then(|caller| caller.entry).map(|entry| entry.shell.into());
+pub fn shell() -> io::Result<OsString> {
+    let entry = Caller::of_sudo()?.and_then(|caller| caller.entry).map(|entry| entry.shell.into());
     let shell = entry.or_else(|| std::env::var_os("SHELL")).filter(|shell| !shell.is_empty());
     Ok(shell.unwrap_or_else(|| "/bin/sh".into()))
 }

@@ -1,0 +1,96 @@
+//! Two hosts with an emulated path between them.
+
+use crate::connection::Connection;
+use pcc::Rate;
+use pcc_lab::emulator::{Addressing, Config, Emulator, Namespace, Route, To, Tun};
+use pcc_lab::link::PathConfig;
+use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
+use std::time::Duration;
+
+const LEFT: Ipv4Addr = Ipv4Addr::new(10, 77, 1, 1);
+const RIGHT: Ipv4Addr = Ipv4Addr::new(10, 77, 2, 1);
+/// No test takes that long.
+const LONG: Duration = Duration::from_secs(1000);
+
+/// The hosts, with the controller that connections of the left one have unless they choose another.
+pub struct Hosts {
+    pub left: Namespace,
+    pub right: Namespace,
+    /// The address of the right host.
+    pub address: IpAddr,
+    /// None on the host whose path is its own loopback.
+    _emulator: Option<Emulator>,
+}
+
+/// A link of this rate with a queue of its bandwidth-delay product, for hosts that are half of `rtt` away from each other.
+pub fn link(mbps: f64, rtt: Duration) -> PathConfig {
+    let rate = Rate::from_mbps(mbps);
+    let queue = (rate.bytes_in(rtt) as u64).max(10 * 1500);
+    PathConfig { capacity: rate.into(), queue: queue.into(), ..PathConfig::delay_only(rtt / 2) }
+}
+
+impl Hosts {
+    /// Two hosts with the link from left to right, and its delay on the way back.
+    pub fn new(controller: &str, link: PathConfig) -> Hosts {
+        let host = |address: Ipv4Addr| {
+            let namespace = Namespace::new().expect("a namespace");
+            let device = namespace.run(|| Tun::open("pcc0", true)).expect("a TUN device");
+            namespace.attach("pcc0", &[address], &[To::ANYWHERE]).expect("an address");
+            (namespace, device)
+        };
+        let ((left, left_device), (right, right_device)) = (host(LEFT), host(RIGHT));
+        set_default(&left, controller);
+        // Connections without a process and without a path end within seconds.
+        set(&left, "ipv4/tcp_orphan_retries", "1");
+        let config = Config {
+            routes: vec![Route { forward: vec![0], reverse_delay: link.delay, ..Route::default() }],
+            links: vec![link],
+            addressing: Addressing::OneFlow,
+            duration: LONG,
+            measure_from: Duration::ZERO,
+            seed: 1,
+            record: false,
+        };
+        let emulator = Emulator::start(left_device, right_device, config).expect("an emulator");
+        Hosts { left, right, address: RIGHT.into(), _emulator: Some(emulator) }
+    }
+
+    /// One host that talks with itself at this address, through loopback.
+    pub fn loopback(controller: &str, address: impl Into<IpAddr>) -> Hosts {
+        let left = Namespace::new().expect("a namespace");
+        set_default(&left, controller);
+        set(&left, "ipv6/conf/all/disable_ipv6", "0");
+        let right = left.try_clone().expect("the same namespace");
+        Hosts { left, right, address: address.into(), _emulator: None }
+    }
+
+    /// Listens on the right host.
+    pub fn listen(&self) -> TcpListener {
+        self.right.run(|| Ok(TcpListener::bind((self.address, 0)).expect("a listener"))).expect("the right host")
+    }
+
+    /// Does `work` on the left host.
+    pub fn on_left<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        self.left.run(|| Ok(work())).expect("the left host")
+    }
+
+    /// A connection whose sender is on the left.
+    pub fn connect(&self) -> Connection {
+        let listener = self.listen();
+        let to = listener.local_addr().expect("an address");
+        let sender = self.on_left(|| TcpStream::connect(to).expect("a connection"));
+        let (receiver, _) = listener.accept().expect("a connection");
+        Connection::new(sender, receiver)
+    }
+}
+
+/// Sets a variable of the namespace.
+fn set(namespace: &Namespace, name: &str, value: &str) {
+    let path = format!("/proc/sys/net/{name}");
+    namespace.run(|| Ok(std::fs::write(&path, value).expect(&path))).expect("a namespace");
+}
+
+/// Sets the controller of connections that choose none.
+pub fn set_default(namespace: &Namespace, controller: &str) {
+    set(namespace, "ipv4/tcp_congestion_control", controller);
+}

@@ -1,0 +1,125 @@
+//! What the tests share.
+
+use pcc::Time;
+use pcc_tcp::kernel::{Controller, Error, Flows, Registered, load};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
+use rustix::thread::CapabilitySet;
+use rustix::time::{ClockId, clock_gettime};
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Nothing takes that long, on however busy a machine.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// While it lives no other test of this machine has one.
+pub struct Alone {
+    _lock: OwnedFd,
+}
+
+/// Waits until no other test uses the kernel's controllers; `None`, with a line that says why, where this process can't
+/// load any.
+pub fn alone() -> Option<Alone> {
+    if let Some(missing) = missing() {
+        println!("skipped: PCC in the kernel needs {missing}");
+        return None;
+    }
+    let path = std::env::temp_dir().join("pcc-tcp-tests.lock");
+    let lock =
+        open(path, OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR).expect("a lock file");
+    flock(&lock, FlockOperation::LockExclusive).expect("the lock");
+    Some(Alone { _lock: lock })
+}
+
+fn missing() -> Option<&'static str> {
+    let capabilities = rustix::thread::capabilities(None).expect("capabilities").effective;
+    let needed = CapabilitySet::BPF | CapabilitySet::NET_ADMIN | CapabilitySet::SYS_ADMIN | CapabilitySet::PERFMON;
+    if !rustix::process::geteuid().is_root() || !capabilities.contains(needed) {
+        Some("root with all its capabilities")
+    } else if !Path::new("/dev/net/tun").exists() {
+        Some("/dev/net/tun")
+    } else {
+        None
+    }
+}
+
+/// All controllers, registered while it lives.
+pub struct Loaded {
+    registered: Option<Registered>,
+    since: Time,
+    _alone: Alone,
+}
+
+impl Loaded {
+    /// Unregisters them.
+    pub fn unload(&mut self) {
+        self.registered = None;
+    }
+
+    /// How many connections the kernel keeps state for. Those of older programs don't count.
+    pub fn connections(&self) -> usize {
+        match Flows::default().list() {
+            Ok(flows) => flows.iter().filter(|flow| flow.connection.began >= self.since).count(),
+            Err(Error::NotLoaded) => 0,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// A test is over when the kernel keeps nothing of any connection.
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        let start = Instant::now();
+        while !std::thread::panicking() && self.connections() > 0 {
+            assert!(start.elapsed() < PATIENCE, "{} connections are left", self.connections());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// Registers all controllers when no other test uses them; `None`, with a line that says why, where that can't be.
+pub fn loaded() -> Option<Loaded> {
+    let alone = alone()?;
+    let now = clock_gettime(ClockId::Monotonic);
+    let since = Time::from_nanos(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64);
+    match load(&Controller::ALL) {
+        Ok(registered) => Some(Loaded { registered: Some(registered), since, _alone: alone }),
+        Err(error @ (Error::OldKernel { .. } | Error::NoTypes | Error::NoStructOps)) => {
+            println!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// What the kernel finds wrong with itself.
+pub struct Complaints {
+    log: File,
+}
+
+impl Complaints {
+    pub fn from_now_on() -> Complaints {
+        let log = open("/dev/kmsg", OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty());
+        let mut log = File::from(log.expect("the kernel's log"));
+        log.seek(SeekFrom::End(0)).expect("its end");
+        Complaints { log }
+    }
+
+    /// Lines since then.
+    pub fn heard(&mut self) -> Vec<String> {
+        let mut record = [0; 8192];
+        let mut lines = Vec::new();
+        loop {
+            match self.log.read(&mut record) {
+                Ok(bytes) => lines.push(String::from_utf8_lossy(&record[..bytes]).into_owned()),
+                // Records that were overwritten.
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+                Err(_) => break,
+            }
+        }
+        lines.retain(|line| ["WARNING", "BUG", "refcount", "leak", "Oops"].iter().any(|word| line.contains(word)));
+        lines
+    }
+}

@@ -1,0 +1,46 @@
+#!/bin/sh
+# An unmodified web server over a lossy path, before and after `pcc tcp exec`: 100 Mbit/s, 30 ms, 1 % loss.
+#
+#   sudo examples/tcp/before-and-after.sh [PCC]
+#
+# PCC is the command `pcc` with the feature `tcp`; else the one on the PATH. Needs python3 and curl. Everything happens in a
+# network namespace of its own, whose default is CUBIC.
+set -eu
+
+pcc=$(command -v "${1:-pcc}") || { echo "no pcc: cargo install --path crates/pcc-cli --features tcp" >&2; exit 1; }
+if [ -z "${IN_NAMESPACE:-}" ]; then
+    IN_NAMESPACE=1 exec unshare --net -- "$0" "$pcc"
+fi
+ip link set lo up
+echo cubic >/proc/sys/net/ipv4/tcp_congestion_control
+
+folder=$(mktemp -d)
+server=
+clean_up() {
+    if [ -n "$server" ]; then kill "$server" 2>/dev/null || true; fi
+    rm -rf "$folder"
+}
+trap clean_up EXIT
+trap 'exit 1' INT TERM
+head -c 20000000 /dev/urandom >"$folder/data"
+
+# Serves the folder with what the arguments put before the server, and fetches the file through the path.
+fetch() {
+    "$@" python3 -m http.server --directory "$folder" 8000 2>/dev/null >&2 &
+    server=$!
+    "$pcc" lab shell --rate 100mbit --rtt 30ms --loss 1% --queue 375kB -- sh -c '
+        for attempt in $(seq 50); do
+            curl --silent --max-time 120 --output /dev/null --write-out "%{time_total} %{speed_download}\n" \
+                "http://$PCC_HOST:8000/data" && exit
+            sleep 0.2
+        done
+        exit 1' | awk '{ printf "20 MB in %5.1f s: %5.1f Mbit/s\n", $1, $2 * 8 / 1e6 }'
+    kill "$server"
+    wait "$server" 2>/dev/null || true
+    server=
+}
+
+printf 'before: python3 -m http.server                    '
+fetch
+printf 'after:  pcc tcp exec -- python3 -m http.server    '
+fetch "$pcc" tcp exec --
