@@ -103,9 +103,13 @@ fn the_host_decides_as_the_kernel_did_and_as_rust_does() {
     for (name, recording) in &recordings {
         let calls = replay(name, recording);
         let results = calls.iter().filter(|call| call.kind == traced::RESULT).count();
-        let kinds = [Kind::Ack, Kind::Timeout, Kind::FirstSent].map(|kind| recording.events.iter().filter(|event| event.kind == kind).count());
+        let kinds = [Kind::Ack, Kind::Timeout, Kind::FirstSent]
+            .map(|kind| recording.events.iter().filter(|event| event.kind == kind).count());
         let alike = decisions(name, recording, &calls);
-        println!("{name} {kinds:?}: {} rates identical, {alike} of {results} results taken alike", recording.events.len());
+        println!(
+            "{name} {kinds:?}: {} rates identical, {alike} of {results} results taken alike",
+            recording.events.len()
+        );
         assert!(alike > 0, "{name}: nothing was compared");
     }
 }
