@@ -20,7 +20,9 @@ fn recordings() -> Vec<(String, Recording)> {
         .unwrap()
         .map(|file| {
             let file = file.unwrap();
-            let recording = Recording::from_bytes(&fs::read(file.path()).unwrap()).unwrap();
+            let bytes = fs::read(file.path()).unwrap();
+            let recording = Recording::from_bytes(&bytes).unwrap();
+            assert_eq!(recording.to_bytes().unwrap(), bytes, "as it was written");
             (file.file_name().into_string().unwrap(), recording)
         })
         .collect();
@@ -103,9 +105,13 @@ fn the_host_decides_as_the_kernel_did_and_as_rust_does() {
     for (name, recording) in &recordings {
         let calls = replay(name, recording);
         let results = calls.iter().filter(|call| call.kind == traced::RESULT).count();
-        let kinds = [Kind::Ack, Kind::Timeout, Kind::FirstSent].map(|kind| recording.events.iter().filter(|event| event.kind == kind).count());
+        let kinds = [Kind::Ack, Kind::Timeout, Kind::FirstSent]
+            .map(|kind| recording.events.iter().filter(|event| event.kind == kind).count());
         let alike = decisions(name, recording, &calls);
-        println!("{name} {kinds:?}: {} rates identical, {alike} of {results} results taken alike", recording.events.len());
+        println!(
+            "{name} {kinds:?}: {} rates identical, {alike} of {results} results taken alike",
+            recording.events.len()
+        );
         assert!(alike > 0, "{name}: nothing was compared");
     }
 }
