@@ -4,12 +4,13 @@
 //! ```sh
 //! cargo build -p pcc-cli --features tcp && cargo build -p pcc-tcp --features loader --example record
 //! rm crates/pcc-tcp/tests/recordings/*
-//! sudo target/debug/examples/record crates/pcc-tcp/tests/recordings 3500 \
+//! sudo target/debug/examples/record crates/pcc-tcp/tests/recordings 3300 \
 //!     target/debug/pcc lab run crates/pcc-tcp/examples/record/paths.toml --on emulator
 //! ```
 //!
-//! This writes a file for each connection, with its first 3500 events.
+//! This writes a file for each connection, with its first 3300 events.
 
+#[allow(dead_code, reason = "the replay reads what this writes")]
 mod recording;
 
 use pcc_tcp::kernel::{Ack, Connection, EventKind, Record, Watch};
@@ -70,9 +71,6 @@ fn write(folder: &Path, recordings: BTreeMap<Connection, Recording>) -> Result<(
     // In the order in which they began.
     for (number, recording) in recordings.into_values().enumerate() {
         let bytes = recording.to_bytes()?;
-        if Recording::from_bytes(&bytes)? != recording {
-            return Err("a recording reads differently than it was written".into());
-        }
         let path = folder.join(format!("{}-{}", number + 1, recording.controller));
         println!("{}: {} events, {} bytes", path.display(), recording.events.len(), bytes.len());
         fs::write(path, bytes)?;

@@ -1,21 +1,16 @@
 //! Decision by decision: both cores get the same sequences of intervals, and must go to the same rates.
 //! Ties end a sequence; they must be rare.
 
-use super::core::{Answer, Call, Core, TOLERANCE, agree, is_tie};
+use super::core::{Call, Core, TOLERANCE, agree, is_tie};
 use super::{fixed, in_c, profiles};
 use crate::ffi::Profile;
 use crate::ffi::testing::{Control, Path};
 use crate::measured::{ONE, Plan, real};
-use pcc::control::allegro::Allegro;
-use pcc::control::vivace::Vivace;
-use pcc::profiles::ControlConfig;
-use pcc::utility::Utility;
-use pcc::{Cut, Measurement, PathState, Phase, Rate, RateControl, Role, Time};
+use pcc::{Cut, Measurement, PathState, Rate, Role, Time};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// What a path does to an interval.

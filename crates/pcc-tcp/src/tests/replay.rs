@@ -20,7 +20,9 @@ fn recordings() -> Vec<(String, Recording)> {
         .unwrap()
         .map(|file| {
             let file = file.unwrap();
-            let recording = Recording::from_bytes(&fs::read(file.path()).unwrap()).unwrap();
+            let bytes = fs::read(file.path()).unwrap();
+            let recording = Recording::from_bytes(&bytes).unwrap();
+            assert_eq!(recording.to_bytes().unwrap(), bytes, "as it was written");
             (file.file_name().into_string().unwrap(), recording)
         })
         .collect();
