@@ -212,10 +212,10 @@ struct Seen {
     apart: Cell<f64>,
 }
 
-fn role_number(role: Role) -> (u32, u32, u32) {
+fn role_number(role: Role) -> (u8, u8, u8) {
     match role {
         Role::Start => (0, 0, 0),
-        Role::Probe { index, faster } => (1, index as u32, faster.into()),
+        Role::Probe { index, faster } => (1, index as u8, faster.into()),
         Role::Move => (2, 0, 0),
         Role::Hold => (3, 0, 0),
     }
