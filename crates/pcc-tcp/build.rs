@@ -4,7 +4,7 @@ fn main() {
     println!("cargo::rerun-if-changed=bpf");
     println!("cargo::rerun-if-changed=host");
     cc::Build::new()
-        .files(["host/sender.c", "host/testing.c"])
+        .files(["host/sender.c", "host/testing.c", "host/traced.c"])
         .include("bpf")
         .std("gnu11")
         .opt_level(2)

@@ -2,6 +2,8 @@
 
 #[cfg(test)]
 pub mod testing;
+#[cfg(test)]
+pub mod traced;
 
 use std::ffi::c_void;
 use std::mem::offset_of;

@@ -16,3 +16,4 @@ mod namespaces;
 mod path;
 mod registered;
 mod support;
+mod top;

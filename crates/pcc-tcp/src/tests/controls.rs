@@ -1,30 +1,17 @@
 //! Decision by decision: both cores get the same sequences of intervals, and must go to the same rates.
-//!
-//! Where a comparison is too close to call, rounding decides it, and the two may go different ways for good. Such a tie
-//! is honest if the Rust core itself takes C's way when what it measured so far differs by a few parts in a million.
-//! The sequence ends there; ties must be rare.
+//! Ties end a sequence; they must be rare.
 
+use super::core::{Call, Core, TOLERANCE, agree, is_tie};
 use super::{fixed, in_c, profiles};
 use crate::ffi::Profile;
 use crate::ffi::testing::{Control, Path};
 use crate::measured::{ONE, Plan, real};
-use pcc::control::allegro::Allegro;
-use pcc::control::vivace::Vivace;
-use pcc::profiles::ControlConfig;
-use pcc::utility::Utility;
-use pcc::{Cut, Measurement, PathState, Phase, Rate, RateControl, Role, Time};
+use pcc::{Cut, Measurement, PathState, Rate, Role, Time};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Duration;
-
-/// How far the rates may be apart.
-const TOLERANCE: f64 = 1e-3;
-/// How much measurements are varied in the search for a tie, and how often.
-const VARIATION: f64 = 4e-6;
-const VARIANTS: u64 = 200;
 
 /// What a path does to an interval.
 #[derive(Clone, Copy, Debug)]
@@ -120,90 +107,6 @@ impl Case {
     }
 }
 
-/// One call of a control, to be repeated.
-#[derive(Clone, Copy, Debug)]
-enum Call {
-    Plan,
-    Result(Role, Measurement),
-    Cut(Cut),
-    Limit(Rate),
-}
-
-/// What a control does after a call: its rate, its phase, and whether it changed the rate at once.
-type Answer = (Rate, u32, bool);
-
-fn agree(a: Answer, b: Answer) -> bool {
-    ((a.0 / b.0) - 1.0).abs() <= TOLERANCE && (a.1, a.2) == (b.1, b.2)
-}
-
-/// The Rust core with all that was asked of it.
-struct Core {
-    control: Box<dyn RateControl>,
-    utility: Arc<dyn Utility>,
-    path: PathState,
-}
-
-impl Core {
-    fn new(profile: &pcc::Profile, case: &Case) -> Core {
-        let rng = fastrand::Rng::with_seed(case.seed);
-        let control: Box<dyn RateControl> = match profile.control.clone() {
-            ControlConfig::Allegro(config) => Box::new(Allegro::new(config, rng)),
-            ControlConfig::Vivace(config) => Box::new(Vivace::new(config, rng)),
-        };
-        let path = PathState { now: Time::ZERO, mtu: 1200, rtt: case.rtt, min_rtt: case.rtt };
-        Core { control, utility: profile.utility.shared(), path }
-    }
-
-    fn answer(&self, realigned: bool) -> Answer {
-        let phase = match self.control.phase() {
-            Phase::Starting => 0,
-            Phase::Probing => 1,
-            Phase::Moving => 2,
-        };
-        (self.control.rate(), phase, realigned)
-    }
-
-    fn call(&mut self, call: Call) -> Answer {
-        let realigned = match call {
-            Call::Plan => {
-                self.control.plan(&self.path);
-                false
-            }
-            Call::Result(role, result) => self.control.on_result(role, &result, &*self.utility, &self.path),
-            Call::Cut(cut) => {
-                self.control.cut(cut);
-                true
-            }
-            Call::Limit(ceiling) => {
-                self.control.limit(ceiling);
-                true
-            }
-        };
-        self.answer(realigned)
-    }
-}
-
-/// Varies what was measured by a few parts in a million.
-fn varied(call: Call, rng: &mut fastrand::Rng) -> Call {
-    let Call::Result(role, mut m) = call else { return call };
-    let mut factor = || 1.0 + VARIATION * (2.0 * rng.f64() - 1.0);
-    m.rate = m.rate * factor();
-    m.loss *= factor();
-    m.rtt *= factor();
-    m.rtt_gradient *= factor();
-    m.rtt_gradient_error *= factor();
-    Call::Result(role, m)
-}
-
-/// Whether the Rust core may answer the last call as C did, if what it measured was a little different.
-fn is_tie(profile: &pcc::Profile, case: &Case, calls: &[Call], c: Answer) -> bool {
-    (0..VARIANTS).any(|seed| {
-        let mut rng = fastrand::Rng::with_seed(seed);
-        let mut core = Core::new(profile, case);
-        calls.iter().map(|&call| core.call(varied(call, &mut rng))).last().is_some_and(|answer| agree(answer, c))
-    })
-}
-
 /// What the comparison saw.
 #[derive(Default)]
 struct Seen {
@@ -212,27 +115,19 @@ struct Seen {
     apart: Cell<f64>,
 }
 
-fn role_number(role: Role) -> (u8, u8, u8) {
-    match role {
-        Role::Start => (0, 0, 0),
-        Role::Probe { index, faster } => (1, index as u8, faster.into()),
-        Role::Move => (2, 0, 0),
-        Role::Hold => (3, 0, 0),
-    }
-}
-
 /// Plays a case to both; `Err` if they differ and it is no tie.
 fn compare(which: Profile, profile: &pcc::Profile, case: &Case, seen: &Seen) -> Result<(), TestCaseError> {
-    let (mut core, mut c) = (Core::new(profile, case), Control::new(which, case.seed));
+    let (mut core, mut c) = (Core::new(profile, case.seed), Control::new(which, case.seed));
+    let state = PathState { now: Time::ZERO, mtu: 1200, rtt: case.rtt, min_rtt: case.rtt };
     let path = Path { mtu: 1200, rtt: case.rtt.as_nanos() as u64 };
     let mut calls = Vec::new();
     let mut awaited: VecDeque<(Role, Plan, Measurement)> = VecDeque::new();
     for &op in &case.ops {
         let call = match op {
             Op::Interval(fate, lag) => {
-                calls.push(Call::Plan);
-                let (plan, plan_c) = (core.control.plan(&core.path), c.plan(&path));
-                prop_assert_eq!(role_number(plan.role), (plan_c.role, plan_c.index, plan_c.faster));
+                calls.push(Call::Plan(state));
+                let (plan, plan_c) = (core.plan(&state), c.plan(&path));
+                prop_assert_eq!(plan.role, plan_c.role());
                 prop_assert!((plan.rate.bits_per_sec() / plan_c.rate as f64 - 1.0).abs() <= TOLERANCE);
                 prop_assert!((plan.length.as_nanos() as f64 / plan_c.length as f64 - 1.0).abs() < 1e-6);
                 prop_assert_eq!(plan.min_packets, u64::from(plan_c.min_packets));
@@ -255,7 +150,7 @@ fn compare(which: Profile, profile: &pcc::Profile, case: &Case, seen: &Seen) -> 
                 (Call::Cut(cut), true)
             }
             Op::Limit(fraction) => {
-                let ceiling = (core.control.rate() * fraction).bits_per_sec().round();
+                let ceiling = (core.rate() * fraction).bits_per_sec().round();
                 c.limit(ceiling as u64);
                 (Call::Limit(Rate::from_bits_per_sec(ceiling)), true)
             }
@@ -266,7 +161,10 @@ fn compare(which: Profile, profile: &pcc::Profile, case: &Case, seen: &Seen) -> 
         let answer_c = (Rate::from_bits_per_sec(c.rate() as f64), c.phase(), realigned);
         seen.decisions.set(seen.decisions.get() + 1);
         if !agree(answer, answer_c) {
-            prop_assert!(is_tie(profile, case, &calls, answer_c), "Rust {answer:?}, C {answer_c:?} after {call:?}");
+            prop_assert!(
+                is_tie(profile, case.seed, &calls, answer_c),
+                "Rust {answer:?}, C {answer_c:?} after {call:?}"
+            );
             seen.ties.set(seen.ties.get() + 1);
             return Ok(());
         }

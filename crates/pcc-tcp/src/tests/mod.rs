@@ -1,9 +1,11 @@
 //! The C core against the Rust core and against floating point.
 
 mod controls;
+mod core;
 mod fixed;
 mod regression;
 mod reordering;
+mod replay;
 mod senders;
 mod utilities;
 

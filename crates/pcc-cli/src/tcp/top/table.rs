@@ -135,7 +135,7 @@ impl Table {
 
     /// The sum, in Mbit/s.
     pub fn goodput(&self) -> f64 {
-        self.rows.iter().filter_map(|row| row.goodput).sum()
+        self.rows.iter().filter_map(|row| row.goodput).fold(0.0, |sum, goodput| sum + goodput)
     }
 }
 
