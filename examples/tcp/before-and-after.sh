@@ -23,6 +23,8 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 1' INT TERM
 head -c 20000000 /dev/urandom >"$folder/data"
+# The server may be that of the user who called sudo.
+chmod 755 "$folder"
 
 # Serves the folder with what the arguments put before the server, and fetches the file through the path.
 fetch() {
@@ -30,11 +32,13 @@ fetch() {
     server=$!
     "$pcc" lab shell --rate 100mbit --rtt 30ms --loss 1% --queue 375kB -- sh -c '
         for attempt in $(seq 50); do
-            curl --silent --max-time 120 --output /dev/null --write-out "%{time_total} %{speed_download}\n" \
+            curl --silent --fail --max-time 120 --output /dev/null --write-out "%{size_download} %{time_total}\n" \
                 "http://$PCC_HOST:8000/data" && exit
             sleep 0.2
         done
-        exit 1' | awk '{ printf "20 MB in %5.1f s: %5.1f Mbit/s\n", $1, $2 * 8 / 1e6 }'
+        echo "the server does not answer" >&2
+        exit 1' >"$folder/result"
+    awk '{ printf "%.0f MB in %5.1f s: %5.1f Mbit/s\n", $1 / 1e6, $2, $1 * 8 / $2 / 1e6 }' "$folder/result"
     kill "$server"
     wait "$server" 2>/dev/null || true
     server=

@@ -81,7 +81,6 @@ struct tcp_sock {
 
 struct rate_sample {
 	long rtt_us;
-	int losses;
 };
 
 struct bpf_iter_meta {

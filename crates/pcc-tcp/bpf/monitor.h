@@ -138,7 +138,7 @@ static inline void attribute_losses(struct monitor *m, const struct ack *ack)
 {
 	u32 position = m->resolved, lost = ack->lost;
 
-	for (u32 i = 0; i < INTERVALS && i < m->count; i++) {
+	for (u32 i = 0; lost && i < INTERVALS && i < m->count; i++) {
 		struct interval *interval = nth_interval(m, i);
 		u32 end = i + 1 < m->count ? interval->end : ack->sent;
 		u32 take;
@@ -149,7 +149,7 @@ static inline void attribute_losses(struct monitor *m, const struct ack *ack)
 			position += take;
 			lost -= take;
 		}
-		if (!lost || reached(position, end))
+		if (reached(position, end))
 			continue;
 		take = (u32)min_u64(lost, end - position);
 		interval->lost += take;
@@ -171,8 +171,10 @@ static inline void attribute_rtt(struct monitor *m, const struct ack *ack)
 		struct interval *interval = nth_interval(m, i);
 		bool last = i + 1 == m->count;
 
-		if (sent >= interval->opened && (last || sent < interval->closed))
+		if (sent >= interval->opened && (last || sent < interval->closed)) {
 			regression_add(&interval->rtts, sent - interval->opened, ack->rtt);
+			break;
+		}
 	}
 }
 

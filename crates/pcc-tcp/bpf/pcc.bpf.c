@@ -29,8 +29,8 @@ static inline void begin(struct sock *sk, u32 profile)
 	if (!flow)
 		return;
 	read_socket(tp, &flow->ack);
-	flow->began = flow->ack.now;
-	reordering_begin(&flow->reordering, tp->dsack_dups);
+	flow->began = bpf_ktime_get_ns();
+	reordering_begin(&flow->reordering, tp->lost, tp->dsack_dups);
 	sender_init(&flow->sender, profile, seed, &flow->ack);
 	set_rate(sk, &flow->sender);
 	tell_event(sk, flow, KIND_INIT, seed);
@@ -81,29 +81,41 @@ int on_ack(u64 *ctx)
 	struct flow *flow = flow_of(sk);
 	bool closed;
 
-	if (!flow)
+	if (!flow) {
+		/* There was no memory for it; which profile was meant is not known any more. */
+		begin(sk, VIVACE_LATENCY);
 		return 0;
+	}
 	read_socket(tp, &flow->ack);
 	read_sample(tp, sample_of(ctx), &flow->reordering, &flow->ack);
 	closed = sender_on_ack(&flow->sender, &flow->ack);
 	set_rate(sk, &flow->sender);
 	set_window(tp, &flow->sender, &flow->ack);
 	tell_event(sk, flow, KIND_ACK, 0);
-	if (closed)
+	if (closed) {
+		reordering_age(&flow->reordering);
 		tell_interval(sk, flow);
+	}
 	return 0;
 }
 
-/* The kernel calls it each time that the retransmission timer expires, and keeps a window of one segment then. */
+/*
+ * The kernel is in this state each time that the retransmission timer expires, where it keeps a window of one segment; and
+ * when segments have to be sent again because they were too large for the path, which says nothing about its rate.
+ */
 SEC("struct_ops")
 int on_state(u64 *ctx)
 {
 	struct sock *sk = SOCKET(ctx);
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct flow *flow = flow_of(sk);
 
 	if (!flow || (u8)ctx[1] != TCP_CA_Loss)
 		return 0;
-	read_socket((struct tcp_sock *)sk, &flow->ack);
+	read_socket(tp, &flow->ack);
+	reordering_begin(&flow->reordering, tp->lost, tp->dsack_dups);
+	if (!has_been_silent(&flow->sender, &flow->ack))
+		return 0;
 	sender_on_timeout(&flow->sender, &flow->ack);
 	set_rate(sk, &flow->sender);
 	tell_event(sk, flow, KIND_TIMEOUT, 0);
@@ -119,7 +131,7 @@ static inline void start(struct sock *sk)
 	if (!flow || tp->packets_out)
 		return;
 	read_socket(tp, &flow->ack);
-	reordering_begin(&flow->reordering, tp->dsack_dups);
+	reordering_begin(&flow->reordering, tp->lost, tp->dsack_dups);
 	sender_on_first_sent(&flow->sender, &flow->ack);
 	set_rate(sk, &flow->sender);
 	tell_event(sk, flow, KIND_FIRST_SENT, 0);

@@ -9,7 +9,8 @@
 #include "fixed.h"
 
 struct reordering {
-	/* Duplicate SACKs so far; they wrap around. */
+	/* Losses and duplicate SACKs so far; they wrap around. */
+	u32 lost;
 	u32 dsacks;
 	/* Losses that a duplicate SACK may yet take back. */
 	u32 suspects;
@@ -17,24 +18,33 @@ struct reordering {
 	u32 credit;
 };
 
-/* Sending begins anew: what was before tells nothing. */
-static inline void reordering_begin(struct reordering *r, u32 dsacks)
+/* From now on losses count: sending begins anew, and what was before tells nothing. */
+static inline void reordering_begin(struct reordering *r, u32 lost, u32 dsacks)
 {
-	*r = (struct reordering){ .dsacks = dsacks };
+	*r = (struct reordering){ .lost = lost, .dsacks = dsacks };
 }
 
-/* How many of the losses of an acknowledgement count. */
-static inline u32 reordering_discount(struct reordering *r, u32 dsacks, u32 lost)
+/* How many of the losses since the call before count. */
+static inline u32 reordering_discount(struct reordering *r, u32 lost, u32 dsacks)
 {
+	u32 more = lost - r->lost;
 	/* A duplicate SACK without a suspect is for a probe of the kernel's, which was not lost either. */
 	u32 innocent = (u32)min_u64(dsacks - r->dsacks, r->suspects);
 	u32 discount;
 
+	r->lost = lost;
 	r->dsacks = dsacks;
 	r->suspects -= innocent;
 	r->credit += innocent;
-	discount = (u32)min_u64(lost, r->credit);
+	discount = (u32)min_u64(more, r->credit);
 	r->credit -= discount;
-	r->suspects += lost;
-	return lost - discount;
+	r->suspects += more;
+	return more - discount;
+}
+
+/* An interval has passed: what was long ago says less about now. */
+static inline void reordering_age(struct reordering *r)
+{
+	r->suspects -= r->suspects / 4;
+	r->credit -= r->credit / 4;
 }

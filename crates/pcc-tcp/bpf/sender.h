@@ -140,6 +140,12 @@ static inline bool sender_on_ack(struct sender *s, const struct ack *ack)
 	return closed;
 }
 
+/* Whether nothing has been heard for a round trip, as it is when the retransmission timer expires. */
+static inline bool has_been_silent(const struct sender *s, const struct ack *ack)
+{
+	return ack->now >= s->heard + (ack->srtt ? ack->srtt : INITIAL_RTT);
+}
+
 /* Nothing has been acknowledged until the retransmission timer expired. */
 static inline void sender_on_timeout(struct sender *s, const struct ack *ack)
 {

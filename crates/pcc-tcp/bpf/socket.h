@@ -20,10 +20,11 @@ static inline void read_socket(const struct tcp_sock *tp, struct ack *ack)
 	};
 }
 
+/* The kernel declares losses between acknowledgements, too: when the reordering timer of RACK (RFC 8985) expires. */
 static inline void read_sample(const struct tcp_sock *tp, const struct rate_sample *sample, struct reordering *r,
 			       struct ack *ack)
 {
-	ack->lost = reordering_discount(r, tp->dsack_dups, sample->losses > 0 ? (u32)sample->losses : 0);
+	ack->lost = reordering_discount(r, tp->lost, tp->dsack_dups);
 	ack->rtt = sample->rtt_us > 0 ? (u64)sample->rtt_us * MICROSECOND : 0;
 }
 

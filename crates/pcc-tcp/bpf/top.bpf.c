@@ -40,7 +40,7 @@ int list(struct bpf_iter__bpf_sk_storage_map *ctx)
 		return 0;
 	read_connection(sk, flow, &entry.connection);
 	entry.now = bpf_ktime_get_ns();
-	entry.pacing = flow->sender.pacing;
+	entry.pacing = 8 * (u64)sk->sk_pacing_rate;
 	entry.bytes_sent = tp->bytes_sent;
 	entry.bytes_acked = tp->bytes_acked;
 	entry.srtt = (u64)(tp->srtt_us >> 3) * MICROSECOND;

@@ -19,7 +19,7 @@ struct watcher {
 struct watcher watcher SEC(".data.watcher") = { .layout = LAYOUT };
 
 /* Records that found no room. */
-u64 dropped;
+u64 dropped SEC(".data.dropped");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

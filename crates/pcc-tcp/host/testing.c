@@ -54,10 +54,14 @@ fixed pcc_gradient(const u64 *samples, u64 count, u64 *mean, fixed *explained)
 	return regression_gradient(&fit, explained);
 }
 
-/* One call of reordering_discount() on what reordering_begin(r, 0) made and earlier calls left: dsacks, suspects, credit. */
-u32 pcc_reordering_discount(struct reordering *r, u32 dsacks, u32 lost)
+u32 pcc_reordering_discount(struct reordering *r, u32 lost, u32 dsacks)
 {
-	return reordering_discount(r, dsacks, lost);
+	return reordering_discount(r, lost, dsacks);
+}
+
+void pcc_reordering_age(struct reordering *r)
+{
+	reordering_age(r);
 }
 
 u64 pcc_control_size(void)

@@ -59,9 +59,16 @@ pub fn set_controller(prefix: Prefix, controller: Option<&str>) -> anyhow::Resul
             "the routes to {prefix} have different controllers, which could not be brought back: use `ip route change`"
         );
     }
+    if routes.iter().any(expires) {
+        bail!(
+            "the route to {prefix} is there for a time only, as from a router's advertisement; changing it would make it stay: \
+             set the default of the namespace instead"
+        );
+    }
     for mut route in routes.iter().cloned() {
         change(&mut route, controller);
-        request(NETLINK_ROUTE, RouteNetlinkMessage::NewRoute(route), NLM_F_REPLACE | NLM_F_ACK)?;
+        request(NETLINK_ROUTE, RouteNetlinkMessage::NewRoute(route), NLM_F_REPLACE | NLM_F_ACK)
+            .with_context(|| format!("changing the route to {prefix}"))?;
     }
     Ok(before.map(str::to_owned))
 }
@@ -87,6 +94,11 @@ fn routes(prefix: Prefix) -> anyhow::Result<Vec<RouteMessage>> {
         _ => None,
     });
     Ok(routes.filter(is_meant).collect())
+}
+
+/// Whether the kernel will remove it by itself.
+fn expires(route: &RouteMessage) -> bool {
+    route.attributes.iter().any(|attribute| matches!(attribute, RouteAttribute::CacheInfo(info) if info.expires != 0))
 }
 
 fn controller(route: &RouteMessage) -> Option<&str> {

@@ -2,7 +2,7 @@
 
 use crate::path::{Hosts, link};
 use crate::support::loaded;
-use pcc::Time;
+use pcc::{Rate, Time};
 use pcc_lab::link::{Change, PathConfig};
 use std::thread;
 use std::time::Duration;
@@ -19,8 +19,7 @@ fn a_connection_may_change_its_controller() {
         connection.set_controller(controller);
         assert_eq!((connection.controller().as_str(), loaded.connections()), (controller, known));
         connection.send(1_000_000);
-        let rate = connection.goodput(SECOND);
-        assert!(rate.mbps() > 10.0, "{controller}: {rate}");
+        connection.reach(Rate::from_mbps(10.0));
     }
     connection.finish();
 }
@@ -33,12 +32,9 @@ fn a_path_that_was_away_for_three_seconds_is_used_again() {
     let hosts = Hosts::new("pcc_vivace", PathConfig { schedule: away.into(), ..link(50.0, 20 * MS) });
     let mut connection = hosts.connect();
     connection.send_for(5 * SECOND);
-    let cut = connection.rate();
-    assert!(cut.mbps() < 50.0, "{cut}");
-    // The retransmission timer has backed off to some seconds by then.
-    connection.send_for(4 * SECOND);
-    let rate = connection.goodput(2 * SECOND);
-    assert!((10.0..55.0).contains(&rate.mbps()), "{rate}");
+    assert!(connection.info().tcpi_total_retrans > 0);
+    // The retransmission timer has backed off to some seconds by now.
+    connection.reach(Rate::from_mbps(10.0));
     connection.finish();
 }
 
@@ -49,9 +45,7 @@ fn after_a_pause_a_connection_is_fast_again() {
     let mut connection = hosts.connect();
     connection.send_for(2 * SECOND);
     thread::sleep(3 * SECOND);
-    connection.send_for(2 * SECOND);
-    let rate = connection.goodput(SECOND);
-    assert!(rate.mbps() > 20.0, "{rate}");
+    connection.reach(Rate::from_mbps(20.0));
     connection.finish();
 }
 
@@ -68,8 +62,6 @@ fn an_application_that_sends_little_keeps_the_rate_sane() {
     }
     // What it sends in a round-trip time is 4 Mbit/s.
     assert!(rates.iter().all(|rate| (0.1..50.0).contains(rate)), "{rates:?}");
-    connection.send_for(2 * SECOND);
-    let rate = connection.goodput(SECOND);
-    assert!(rate.mbps() > 20.0, "{rate}");
+    connection.reach(Rate::from_mbps(20.0));
     connection.finish();
 }

@@ -99,10 +99,28 @@ impl Connection {
         }
     }
 
-    /// Sends as much as goes in this time; the rate at which data arrived in it.
-    pub fn goodput(&mut self, time: Duration) -> Rate {
+    /// Sends until data arrives at this rate; a busy machine may take its time.
+    pub fn reach(&mut self, rate: Rate) {
+        let (start, mut best) = (Instant::now(), Rate::from_mbps(0.0));
+        while best < rate {
+            assert!(start.elapsed() < PATIENCE, "{rate} is never reached, only {best}");
+            best = best.max(self.goodput());
+        }
+    }
+
+    /// Sends until this much more has arrived.
+    pub fn deliver(&mut self, bytes: u64) {
         let (start, before) = (Instant::now(), self.received());
-        self.send_for(time);
+        while self.received() - before < bytes {
+            assert!(start.elapsed() < PATIENCE, "{} bytes of {bytes} arrived", self.received() - before);
+            self.send_for(TICK);
+        }
+    }
+
+    /// Sends for a second; the rate at which data arrived in it.
+    fn goodput(&mut self) -> Rate {
+        let (start, before) = (Instant::now(), self.received());
+        self.send_for(Duration::from_secs(1));
         Rate::from_bits_per_sec((self.received() - before) as f64 * 8.0 / start.elapsed().as_secs_f64())
     }
 

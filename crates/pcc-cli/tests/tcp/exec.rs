@@ -3,6 +3,7 @@
 use crate::common::{Pcc, pcc, start};
 use crate::support::{Alone, alone, loaded};
 use nix::unistd::{Group, User};
+use pcc_tcp::kernel::available;
 use rustix::net::sockopt::tcp_congestion;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
@@ -104,8 +105,7 @@ fn had(program: &Pcc) -> Vec<String> {
 }
 
 fn registered() -> bool {
-    let names = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").expect("controllers");
-    names.contains("pcc_")
+    available().iter().any(|name| name.starts_with("pcc_"))
 }
 
 /// The control group of a process.
@@ -138,7 +138,7 @@ fn both_ends_have_the_controller_and_nobody_else() {
         (&["--profile", "vivace-loss"], "pcc_vivaceloss"),
         (&["--profile", "allegro"], "pcc_allegro"),
     ] {
-        let mut program = programs.exec(options, "$sockets; echo done; exec sleep 1000");
+        let mut program = programs.exec(options, "$sockets; echo done; exec sleep 100");
         said(&program, "done");
         assert_eq!(had(&program), [controller]);
         // While it runs.
@@ -214,7 +214,7 @@ fn the_exit_code_is_that_of_the_command() {
 fn the_second_goes_on_when_the_first_is_killed() {
     let Some(_alone) = possible() else { return };
     let programs = Programs::new();
-    let first = programs.exec(&[], "echo process $$; exec sleep 1000");
+    let first = programs.exec(&[], "echo process $$; exec sleep 100");
     let sleeping = said(&first, "process");
     let mut second = programs.exec(&[], "echo ready; until [ -e $go ]; do sleep 0.1; done; $sockets");
     said(&second, "ready");
@@ -248,7 +248,7 @@ fn a_program_goes_on_when_pcc_is_killed() {
     let Some(_alone) = possible() else { return };
     let programs = Programs::new();
     let usual = controllers();
-    let script = "echo process $$; until [ -e $go ]; do sleep 0.1; done; $sockets; echo done; exec sleep 1000";
+    let script = "echo process $$; until [ -e $go ]; do sleep 0.1; done; $sockets; echo done; exec sleep 100";
     let mut killed = programs.exec(&[], script);
     let left = said(&killed, "process");
     let before = group(&left).expect("its group");
@@ -274,7 +274,7 @@ fn a_program_goes_on_when_pcc_is_killed() {
 fn daemons_go_on_outside() {
     let Some(_alone) = possible() else { return };
     let programs = Programs::new();
-    let mut program = programs.exec(&[], "sleep 1000 > /dev/null 2>&1 & echo daemon $!; exit 3");
+    let mut program = programs.exec(&[], "sleep 100 > /dev/null 2>&1 & echo daemon $!; exit 3");
     program.exits(3);
     let daemon = said(&program, "daemon");
     assert_eq!(group(&daemon), group("self"));

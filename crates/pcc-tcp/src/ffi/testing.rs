@@ -16,13 +16,15 @@ pub struct Path {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reordering {
+    pub lost: u32,
     pub dsacks: u32,
     pub suspects: u32,
     pub credit: u32,
 }
 
 unsafe extern "C" {
-    pub safe fn pcc_reordering_discount(reordering: &mut Reordering, dsacks: u32, lost: u32) -> u32;
+    pub safe fn pcc_reordering_discount(reordering: &mut Reordering, lost: u32, dsacks: u32) -> u32;
+    pub safe fn pcc_reordering_age(reordering: &mut Reordering);
     pub safe fn pcc_log2(x: u64) -> i64;
     pub safe fn pcc_exp2(x: i64) -> i64;
     pub safe fn pcc_power(x: u64, unit: u64, power: i64) -> i64;

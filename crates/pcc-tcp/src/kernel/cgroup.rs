@@ -96,7 +96,9 @@ fn directory(mounts: &str, cgroup: &str) -> Option<PathBuf> {
 /// Removes the groups of commands that were killed, as far as there is nobody in them.
 fn remove_left_behind(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        if entry.file_name().to_str().is_some_and(|name| name.starts_with(NAME)) {
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix(NAME)).map(str::parse::<u32>);
+        if number.is_some_and(|number| number.is_ok()) {
             let _ = fs::remove_dir(entry.path());
         }
     }

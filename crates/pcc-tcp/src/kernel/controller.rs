@@ -32,7 +32,7 @@ impl Controller {
         match self {
             Controller::Vivace => "vivace-latency",
             Controller::VivaceLoss => "vivace-loss",
-            Controller::Allegro => "allegro",
+            Controller::Allegro => "allegro-2015",
         }
     }
 }
@@ -48,13 +48,13 @@ impl fmt::Display for Controller {
 #[error("there is no profile `{0}`: there are vivace-latency, vivace-loss and allegro")]
 pub struct UnknownController(String);
 
-/// By the name of the profile or the kernel's name.
+/// By the name of the profile, where `allegro` will do, or the kernel's name.
 impl FromStr for Controller {
     type Err = UnknownController;
 
     fn from_str(name: &str) -> Result<Controller, UnknownController> {
-        let found =
-            Controller::ALL.into_iter().find(|controller| [controller.name(), controller.profile()].contains(&name));
+        let is_called = |controller: &Controller| [controller.name(), controller.profile()].contains(&name);
+        let found = Controller::ALL.into_iter().find(is_called).or((name == "allegro").then_some(Controller::Allegro));
         found.ok_or_else(|| UnknownController(name.to_owned()))
     }
 }
@@ -70,6 +70,7 @@ mod tests {
             assert_eq!(controller.profile().parse(), Ok(controller));
             assert!(controller.name().len() <= 15);
         }
+        assert_eq!("allegro".parse(), Ok(Controller::Allegro));
         assert_eq!("cubic".parse::<Controller>(), Err(UnknownController("cubic".to_owned())));
     }
 }

@@ -26,7 +26,7 @@ pub enum Error {
     )]
     NoStructOps,
     /// The caller may not do it.
-    #[error("{what}: not permitted; it needs root, or the capabilities CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON")]
+    #[error("{what}: not permitted; it needs root (sudo)")]
     NotPermitted {
         /// What was tried.
         what: &'static str,
@@ -51,7 +51,10 @@ pub enum Error {
     #[error("no controller of PCC is loaded: sudo pcc tcp load --pin")]
     NotLoaded,
     /// What is loaded can't be understood.
-    #[error("a controller was loaded by another version of pcc: sudo pcc tcp load --pin --replace")]
+    #[error(
+        "the controllers were loaded by another version of pcc: end that `pcc tcp load` and start this one's, or where they are \
+         pinned: sudo pcc tcp load --pin --replace"
+    )]
     OtherVersion,
     /// Records are for one watcher.
     #[error("process {pid} watches the controllers already, and only one can at a time: end it first")]

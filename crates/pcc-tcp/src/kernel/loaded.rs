@@ -46,17 +46,21 @@ impl Loaded {
 ///
 /// # Errors
 ///
-/// [`Error::NotLoaded`] if there are none, [`Error::OtherVersion`] if some aren't of this build's source.
+/// [`Error::NotLoaded`] if there are none, [`Error::OtherVersion`] if none is of this build's source.
 pub fn loaded() -> Result<Vec<Loaded>, Error> {
-    let mut found = BTreeMap::new();
+    let (mut found, mut others) = (BTreeMap::new(), false);
     for program in ProgInfoIter::with_query_opts(ProgInfoQueryOptions::default().include_map_ids(true)) {
         let candidate = program.ty == ProgramType::StructOps && program.name == "on_ack";
-        if let Some(loaded) = candidate.then(|| open(&program.map_ids)).transpose()?.flatten() {
-            found.insert(loaded.id, loaded);
+        let Some(loaded) = candidate.then(|| open(&program.map_ids)).flatten() else { continue };
+        match loaded.watcher() {
+            Ok(watcher) if watcher.layout == LAYOUT => drop(found.insert(loaded.id, loaded)),
+            _ => others = true,
         }
     }
     if found.is_empty() {
-        return Err(if rustix::process::geteuid().is_root() {
+        return Err(if others {
+            Error::OtherVersion
+        } else if rustix::process::geteuid().is_root() {
             Error::NotLoaded
         } else {
             Error::NotPermitted { what: "looking for the programs" }
@@ -65,25 +69,20 @@ pub fn loaded() -> Result<Vec<Loaded>, Error> {
     Ok(found.into_values().collect())
 }
 
-/// The maps of a program; `None` if it isn't one of PCC.
-fn open(ids: &[u32]) -> Result<Option<Loaded>, Error> {
+/// The maps of a program; `None` if it isn't one of PCC, or has just ended.
+fn open(ids: &[u32]) -> Option<Loaded> {
     let (mut flows, mut records, mut watcher, mut dropped) = (None, None, None, None);
     for &id in ids {
-        // Programs may end at any time.
-        let Ok(map) = MapHandle::from_map_id(id) else { continue };
+        let map = MapHandle::from_map_id(id).ok()?;
         let slot = match (map.map_type(), map.name().to_str()) {
             (MapType::SkStorage, Some("pcc_flows")) => &mut flows,
             (MapType::RingBuf, Some("pcc_records")) => &mut records,
             (MapType::Array, Some(".data.watcher")) => &mut watcher,
-            (MapType::Array, Some(name)) if name.ends_with(".bss") => &mut dropped,
+            (MapType::Array, Some(".data.dropped")) => &mut dropped,
             _ => continue,
         };
         *slot = Some((id, map));
     }
-    let Some((id, flows)) = flows else { return Ok(None) };
-    let (Some((_, records)), Some((_, watcher)), Some((_, dropped))) = (records, watcher, dropped) else {
-        return Err(Error::OtherVersion);
-    };
-    let loaded = Loaded { id, flows, records, watcher, dropped };
-    if loaded.watcher()?.layout == LAYOUT { Ok(Some(loaded)) } else { Err(Error::OtherVersion) }
+    let ((id, flows), (_, records), (_, watcher), (_, dropped)) = (flows?, records?, watcher?, dropped?);
+    Some(Loaded { id, flows, records, watcher, dropped })
 }

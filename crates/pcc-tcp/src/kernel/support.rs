@@ -67,6 +67,8 @@ fn types() -> Result<Btf<'static>, Error> {
 
 fn struct_ops() -> Result<Kernel, Error> {
     let types = types()?;
+    // What the kernel keeps such programs in.
+    let _: Struct<'_> = types.type_by_name("bpf_struct_ops_tcp_congestion_ops").ok_or(Error::NoStructOps)?;
     let arguments = arguments_of(&types, "cong_control").ok_or(Error::NoStructOps)?;
     Ok(Kernel { two_arguments: arguments == 2, tells_start: arguments_of(&types, "cwnd_event_tx_start").is_some() })
 }

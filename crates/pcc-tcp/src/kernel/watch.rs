@@ -80,11 +80,19 @@ pub enum EventKind {
 ///
 /// While it lives, acknowledgements cost the kernel a little more; a few seconds after its process was killed they don't.
 pub struct Watch {
-    sources: Vec<(Loaded, RingBuffer<'static>)>,
+    sources: Vec<Source>,
     records: mpsc::Receiver<Record>,
     sender: mpsc::Sender<Record>,
     events: bool,
     refreshed: Time,
+}
+
+/// Programs that were loaded together.
+struct Source {
+    loaded: Loaded,
+    ring: RingBuffer<'static>,
+    /// Records that others missed.
+    dropped_before: u64,
 }
 
 impl Watch {
@@ -112,37 +120,38 @@ impl Watch {
         if now >= self.refreshed + REFRESH {
             self.refresh(now)?;
         }
-        for (_, ring) in &self.sources {
-            ring.consume().map_err(Error::bpf("reading the records"))?;
+        for source in &self.sources {
+            source.ring.consume().map_err(Error::bpf("reading the records"))?;
         }
         Ok(self.records.try_iter().collect())
     }
 
-    /// How many records didn't come because they were not fetched in time, since the programs were loaded.
+    /// How many records didn't come because they were not fetched in time.
     ///
     /// # Errors
     ///
     /// When the counter can't be read.
     pub fn dropped(&self) -> Result<u64, Error> {
-        self.sources.iter().map(|(loaded, _)| loaded.dropped()).sum()
+        self.sources.iter().map(|source| Ok(source.loaded.dropped()?.saturating_sub(source.dropped_before))).sum()
     }
 
     /// Says to all programs that there is a watcher, also to those that were loaded in the meantime.
     fn refresh(&mut self, now: Time) -> Result<(), Error> {
         let pid = std::process::id();
-        for loaded in loaded()? {
+        let all = loaded()?;
+        self.sources.retain(|source| all.iter().any(|loaded| loaded.id == source.loaded.id));
+        for loaded in all {
             let watcher = loaded.watcher()?;
             if watcher.pid != pid && Time::from_nanos(watcher.until) > now {
                 return Err(Error::Watched { pid: watcher.pid });
             }
             let until = (now + PATIENCE).as_nanos();
-            if self.sources.iter().any(|(known, _)| known.id == loaded.id) {
-                loaded.set_watcher(&Watcher { layout: LAYOUT, pid, until, events: self.events.into(), unused: 0 })?;
-                continue;
-            }
-            let ring = self.open(&loaded)?;
+            let known = self.sources.iter().any(|source| source.loaded.id == loaded.id);
+            let ring = (!known).then(|| self.open(&loaded)).transpose()?;
             loaded.set_watcher(&Watcher { layout: LAYOUT, pid, until, events: self.events.into(), unused: 0 })?;
-            self.sources.push((loaded, ring));
+            if let Some(ring) = ring {
+                self.sources.push(Source { dropped_before: loaded.dropped()?, loaded, ring });
+            }
         }
         self.refreshed = now;
         Ok(())
@@ -171,9 +180,12 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         let nobody = Watcher { layout: LAYOUT, pid: 0, until: 0, events: 0, unused: 0 };
-        for (loaded, _) in &self.sources {
-            // Without it the programs notice soon.
-            let _ = loaded.set_watcher(&nobody);
+        let pid = std::process::id();
+        for Source { loaded, .. } in &self.sources {
+            if loaded.watcher().is_ok_and(|watcher| watcher.pid == pid) {
+                // Without it the programs notice soon.
+                let _ = loaded.set_watcher(&nobody);
+            }
         }
     }
 }

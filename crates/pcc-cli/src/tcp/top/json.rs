@@ -14,7 +14,6 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Writes intervals to standard output until a signal comes or nobody reads them.
 pub fn stream() -> anyhow::Result<()> {
     let mut watch = Watch::begin(false)?;
-    let before = watch.dropped()?;
     let clock = Clock::new()?;
     repeat(PAUSE, || {
         let mut lines = String::new();
@@ -29,7 +28,7 @@ pub fn stream() -> anyhow::Result<()> {
             done => Ok(ControlFlow::Continue(done?)),
         }
     })?;
-    match watch.dropped()? - before {
+    match watch.dropped()? {
         0 => {}
         dropped => eprintln!("{dropped} intervals are missing: there were more than could be written in time"),
     }

@@ -28,9 +28,9 @@ pub fn show() -> anyhow::Result<()> {
     let mut looked = Instant::now();
     // Restores the terminal after a panic, too.
     let mut terminal = ratatui::try_init()?;
-    terminal.draw(|frame| screen.draw(frame))?;
+    let mut begun = false;
     let done = repeat(KEYS, || {
-        let mut changed = false;
+        let mut changed = !std::mem::replace(&mut begun, true);
         while event::poll(Duration::ZERO)? {
             changed = true;
             if screen.on_event(&event::read()?).is_break() {
