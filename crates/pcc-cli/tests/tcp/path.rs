@@ -2,7 +2,7 @@
 
 use crate::connection::Connection;
 use pcc::Rate;
-use pcc_lab::emulator::{Addressing, Config, Emulator, Namespace, Route, To, Tun};
+use pcc_lab::emulator::{Addressing, Config, Emulator, Namespace, Report, Route, To, Tun};
 use pcc_lab::link::PathConfig;
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub struct Hosts {
     /// The address of the right host.
     pub address: IpAddr,
     /// None on the host whose path is its own loopback.
-    _emulator: Option<Emulator>,
+    emulator: Option<Emulator>,
 }
 
 /// A link of this rate with a queue of its bandwidth-delay product, for hosts that are half of `rtt` away from each other.
@@ -49,10 +49,10 @@ impl Hosts {
             duration: LONG,
             measure_from: Duration::ZERO,
             seed: 1,
-            record: false,
+            record: true,
         };
         let emulator = Emulator::start(left_device, right_device, config).expect("an emulator");
-        Hosts { left, right, address: RIGHT.into(), _emulator: Some(emulator) }
+        Hosts { left, right, address: RIGHT.into(), emulator: Some(emulator) }
     }
 
     /// One host that talks with itself at this address, through loopback.
@@ -61,7 +61,7 @@ impl Hosts {
         set_default(&left, controller);
         set(&left, "ipv6/conf/all/disable_ipv6", "0");
         let right = left.try_clone().expect("the same namespace");
-        Hosts { left, right, address: address.into(), _emulator: None }
+        Hosts { left, right, address: address.into(), emulator: None }
     }
 
     /// Listens on the right host.
@@ -72,6 +72,11 @@ impl Hosts {
     /// Does `work` on the left host.
     pub fn on_left<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         self.left.run(|| Ok(work())).expect("the left host")
+    }
+
+    /// Ends the path between two hosts; what happened on it.
+    pub fn stop(self) -> Report {
+        self.emulator.expect("a path").stop().expect("a report")
     }
 
     /// A connection whose sender is on the left.
