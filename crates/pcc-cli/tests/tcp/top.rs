@@ -69,7 +69,7 @@ fn connections_are_listed_with_what_became_of_them() {
         flows.into_iter().find(|flow| flow.connection.local == local).expect("the connection")
     };
     let first = find();
-    assert_eq!((first.bytes_acked, first.phase, first.last), (0, Phase::Starting, None));
+    assert_eq!((first.bytes_sent, first.phase, first.last), (0, Phase::Starting, None));
     let flow = while_sending(&mut connection, || Some(find()).filter(|flow| flow.last.is_some()));
     let info = connection.info();
     assert_eq!(flow.connection.began, first.connection.began);
@@ -92,7 +92,7 @@ fn an_end_at_an_ipv6_address_is_shown() {
     let (local, remote) = (connection.stream.local_addr().expect("one"), connection.stream.peer_addr().expect("one"));
     let flows = Flows::default().list().expect("a list");
     assert!(flows.iter().any(|flow| (flow.connection.local, flow.connection.remote) == (local, remote)), "{flows:?}");
-    connection.abandon();
+    connection.finish();
 }
 
 /// `pcc tcp top --json`, once it has written a line.
