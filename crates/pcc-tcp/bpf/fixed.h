@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef signed int s32;

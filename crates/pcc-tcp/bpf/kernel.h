@@ -5,7 +5,6 @@
 #include "fixed.h"
 
 /* Names that the helpers' declarations ask for. */
-typedef unsigned char u8;
 typedef u8 __u8;
 typedef unsigned short u16;
 typedef u16 __u16;

@@ -13,10 +13,10 @@ struct plan {
 	u64 length;
 	u32 min_packets;
 	u32 max_packets;
-	u32 role;
+	u8 role;
 	/* Of a probe: its place in the round, and whether it is above the base rate. */
-	u32 index;
-	u32 faster;
+	u8 index;
+	u8 faster;
 };
 
 /* The result of an interval, which the utility judges. */

@@ -27,7 +27,7 @@ struct calls {
 };
 
 /* As asserted in src/ffi/traced.rs too. */
-_Static_assert(sizeof(struct calls) == MOST_CALLS * 160 + 8, "struct calls is not what Rust takes it for");
+_Static_assert(sizeof(struct calls) == MOST_CALLS * 152 + 8, "struct calls is not what Rust takes it for");
 
 static _Thread_local struct calls *told;
 

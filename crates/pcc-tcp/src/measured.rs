@@ -19,9 +19,9 @@ pub struct Plan {
     pub length: u64,
     pub min_packets: u32,
     pub max_packets: u32,
-    pub role: u32,
-    pub index: u32,
-    pub faster: u32,
+    pub role: u8,
+    pub index: u8,
+    pub faster: u8,
 }
 
 impl Plan {

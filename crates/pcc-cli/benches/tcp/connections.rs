@@ -1,9 +1,9 @@
 //! Memory of a connection that does nothing.
 
-use crate::CONTROLLERS;
+use crate::{Args, CONTROLLERS};
 use anyhow::Context;
 use pcc_lab::emulator::Namespace;
-use pcc_lab::report::aligned;
+use pcc_lab::report::{aligned, median};
 use pcc_tcp::kernel::statistics;
 use rustix::net::sockopt::set_tcp_congestion;
 use serde_json::json;
@@ -13,24 +13,30 @@ use std::time::Duration;
 
 /// Both ends of so many connections.
 const CONNECTIONS: usize = 1000;
+/// Other programs of the machine take and give back memory, too.
+const ROUNDS: usize = 5;
 /// Until the kernel has given back what is no longer used.
 const REST: Duration = Duration::from_secs(1);
 
 /// Prints the kernel's memory of a connection's end under each controller.
-pub fn measure(json: bool) -> anyhow::Result<()> {
+pub fn measure(args: &Args) -> anyhow::Result<()> {
     let state = statistics().context("no statistics of the controllers")?.bytes_per_connection;
-    let mut rows = vec![["controller", "kernel memory of an end, bytes"].map(str::to_owned).to_vec()];
     let host = Namespace::new()?;
-    // The first connections fill caches.
-    host.run(|| Ok(bytes("cubic")))??;
-    for controller in CONTROLLERS {
-        let bytes = host.run(|| Ok(bytes(controller)))??;
-        if json {
-            println!("{}", json!({ "memory": controller, "bytes": bytes.round() }));
+    let mut measured = CONTROLLERS.map(|controller| (controller, Vec::new()));
+    for _ in 0..ROUNDS {
+        for (controller, values) in &mut measured {
+            values.push(host.run(|| Ok(bytes(controller)))??);
+        }
+    }
+    let mut rows = vec![["controller", "kernel memory of an end, bytes"].map(str::to_owned).to_vec()];
+    for (controller, values) in measured {
+        let bytes = median(values).unwrap_or_default();
+        if args.json {
+            println!("{}", json!({ "controller": controller, "bytes": bytes }));
         }
         rows.push(vec![controller.to_owned(), format!("{bytes:.0}")]);
     }
-    if json {
+    if args.json {
         println!("{}", json!({ "state": state }));
     } else {
         println!("{}PCC's own state of a connection: {state} bytes\n", aligned(&rows, 1));

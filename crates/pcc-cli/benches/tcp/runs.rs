@@ -23,10 +23,10 @@ pub fn measure(name: &str, args: &Args) -> anyhow::Result<()> {
     let seeds: Vec<u64> = (1..=args.seeds).collect();
     let runs = plan.in_turn(&seeds, |case, seed| {
         let run = case.emulate(seed, false, &|_| {})?;
-        let Run { goodput, jain, resent, cpu } = Run::of(&run);
+        let Run { goodput, second_half, jain, resent, cpu } = Run::of(&run);
         let doubt = run.emulator.as_ref().and_then(|emulator| emulator.doubt.as_ref());
         if args.json {
-            let run = json!({ "scenario": name, "case": run.case, "seed": seed, "goodput": goodput, "jain": jain, "resent": resent, "cpu": cpu, "doubt": doubt });
+            let run = json!({ "scenario": name, "case": run.case, "seed": seed, "goodput": goodput, "second-half": second_half, "jain": jain, "resent": resent, "cpu": cpu, "doubt": doubt });
             println!("{run}");
         } else if let Some(doubt) = doubt {
             eprintln!("{name}, {:?}, seed {seed}: {doubt}", run.case);
@@ -43,6 +43,7 @@ pub fn measure(name: &str, args: &Args) -> anyhow::Result<()> {
 struct Run {
     /// In Mbit/s.
     goodput: f64,
+    second_half: f64,
     jain: Option<f64>,
     /// The share of packets that brought nothing new.
     resent: f64,
@@ -56,7 +57,8 @@ impl Run {
         let sent = flows.iter().map(|flow| flow.sent).sum::<u64>() as f64 * PACKET;
         let new = flows.iter().map(|flow| flow.delivered_bytes).sum::<u64>() as f64;
         let cpu = run.emulator.as_ref().and_then(|emulator| emulator.system_cpu_per_gb);
-        Run { goodput: run.goodput, jain: run.jain, resent: 1.0 - new / sent, cpu }
+        let second_half = run.flows.iter().map(|flow| flow.second_half).sum();
+        Run { goodput: run.goodput, second_half, jain: run.jain, resent: 1.0 - new / sent, cpu }
     }
 }
 
@@ -67,7 +69,8 @@ fn table(runs: &[RunReport]) -> String {
         median(case.iter().filter_map(|run| part(Run::of(run))).collect())
     };
     let shown = |value: Option<f64>, digits: usize| value.map_or_else(String::new, |value| format!("{value:.digits$}"));
-    let headings = ["rate", "controller", "goodput Mbit/s", "Jain", "sent again %", "CPU s/GB", "of cubic's"];
+    let headings =
+        ["rate", "controller", "goodput Mbit/s", "2nd half", "Jain", "sent again %", "CPU s/GB", "of cubic's"];
     let mut rows = vec![headings.map(str::to_owned).to_vec()];
     for case in &cases {
         let labels: Vec<&String> = case[0].case.iter().map(|(_, label)| label).collect();
@@ -77,6 +80,7 @@ fn table(runs: &[RunReport]) -> String {
         let reference = reference.and_then(|case| value(case, |run| run.cpu));
         let values = [
             shown(value(case, |run| Some(run.goodput)), 1),
+            shown(value(case, |run| Some(run.second_half)), 1),
             shown(value(case, |run| run.jain), 3),
             shown(value(case, |run| Some(run.resent * 100.0)), 2),
             shown(cpu, 2),

@@ -69,7 +69,8 @@ fn connections_are_listed_with_what_became_of_them() {
         flows.into_iter().find(|flow| flow.connection.local == local).expect("the connection")
     };
     let first = find();
-    assert_eq!((first.bytes_sent, first.phase, first.last), (0, Phase::Starting, None));
+    // The SYN counts.
+    assert!(first.bytes_acked <= 1 && first.phase == Phase::Starting && first.last.is_none(), "{first:?}");
     let flow = while_sending(&mut connection, || Some(find()).filter(|flow| flow.last.is_some()));
     let info = connection.info();
     assert_eq!(flow.connection.began, first.connection.began);

@@ -43,7 +43,7 @@ impl Calls {
 }
 
 // As asserted in `host/traced.c` too.
-const _: () = assert!(size_of::<Calls>() == MOST_CALLS * 160 + 8);
+const _: () = assert!(size_of::<Calls>() == MOST_CALLS * 152 + 8);
 
 unsafe extern "C" {
     fn pcc_traced_init(sender: *mut c_void, profile: Profile, seed: u64, ack: &Ack, calls: &mut Calls);
