@@ -93,7 +93,7 @@ fn an_end_at_an_ipv6_address_is_shown() {
     let (local, remote) = (connection.stream.local_addr().expect("one"), connection.stream.peer_addr().expect("one"));
     let flows = Flows::default().list().expect("a list");
     assert!(flows.iter().any(|flow| (flow.connection.local, flow.connection.remote) == (local, remote)), "{flows:?}");
-    connection.abandon();
+    connection.finish();
 }
 
 /// `pcc tcp top --json`, once it has written a line.
