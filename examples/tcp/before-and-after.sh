@@ -4,7 +4,7 @@
 #   sudo examples/tcp/before-and-after.sh [PCC]
 #
 # PCC is the command `pcc` with the feature `tcp`; else the one on the PATH. Needs python3 and curl. Everything happens in a
-# network namespace of its own, whose default is CUBIC.
+# network namespace of its own, whose default is CUBIC, or Reno where the machine lets namespaces have no other.
 set -eu
 
 pcc=$(command -v "${1:-pcc}") || { echo "no pcc: cargo install --path crates/pcc-cli --features tcp" >&2; exit 1; }
@@ -12,7 +12,8 @@ if [ -z "${IN_NAMESPACE:-}" ]; then
     IN_NAMESPACE=1 exec unshare --net -- "$0" "$pcc"
 fi
 ip link set lo up
-echo cubic >/proc/sys/net/ipv4/tcp_congestion_control
+default=/proc/sys/net/ipv4/tcp_congestion_control
+echo cubic 2>/dev/null >$default || echo reno >$default
 
 folder=$(mktemp -d)
 server=
@@ -44,7 +45,7 @@ fetch() {
     server=
 }
 
-printf 'before: python3 -m http.server                    '
+printf 'before: python3 -m http.server, %-17s ' "$(cat $default)"
 fetch
 printf 'after:  pcc tcp exec -- python3 -m http.server    '
 fetch "$pcc" tcp exec --

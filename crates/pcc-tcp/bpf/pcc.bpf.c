@@ -20,14 +20,19 @@ static inline struct flow *flow_of(struct sock *sk)
 	return bpf_sk_storage_get(&pcc_flows, sk, 0, 0);
 }
 
+/* Segments that a connection may have in flight for which there is no memory: nothing will change that. */
+#define WINDOW_WITHOUT_MEMORY 100
+
 static inline void begin(struct sock *sk, u32 profile)
 {
 	struct flow *flow = bpf_sk_storage_get(&pcc_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	u32 seed = bpf_get_prandom_u32();
 
-	if (!flow)
+	if (!flow) {
+		tp->snd_cwnd = WINDOW_WITHOUT_MEMORY;
 		return;
+	}
 	read_socket(tp, &flow->ack);
 	flow->began = bpf_ktime_get_ns();
 	reordering_begin(&flow->reordering, tp->lost, tp->dsack_dups);
@@ -81,11 +86,9 @@ int on_ack(u64 *ctx)
 	struct flow *flow = flow_of(sk);
 	bool closed;
 
-	if (!flow) {
-		/* There was no memory for it; which profile was meant is not known any more. */
-		begin(sk, VIVACE_LATENCY);
+	/* Also for the handshake, before there is a controller. */
+	if (!flow)
 		return 0;
-	}
 	read_socket(tp, &flow->ack);
 	read_sample(tp, sample_of(ctx), &flow->reordering, &flow->ack);
 	closed = sender_on_ack(&flow->sender, &flow->ack);

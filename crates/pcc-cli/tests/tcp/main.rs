@@ -17,3 +17,4 @@ mod path;
 mod registered;
 mod support;
 mod top;
+mod truth;

@@ -2,7 +2,7 @@
 
 use crate::connection::Connection;
 use pcc::Rate;
-use pcc_lab::emulator::{Addressing, Config, Emulator, Namespace, Route, To, Tun};
+use pcc_lab::emulator::{Addressing, Config, Emulator, Namespace, Report, Route, To, Tun};
 use pcc_lab::link::PathConfig;
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 use std::time::Duration;
@@ -19,13 +19,13 @@ pub struct Hosts {
     /// The address of the right host.
     pub address: IpAddr,
     /// None on the host whose path is its own loopback.
-    _emulator: Option<Emulator>,
+    emulator: Option<Emulator>,
 }
 
 /// A link of this rate with a queue of its bandwidth-delay product, for hosts that are half of `rtt` away from each other.
 pub fn link(mbps: f64, rtt: Duration) -> PathConfig {
     let rate = Rate::from_mbps(mbps);
-    let queue = (rate.bytes_in(rtt) as u64).max(10 * 1500);
+    let queue = rate.bytes_in(rtt).max(10 * 1500);
     PathConfig { capacity: rate.into(), queue: queue.into(), ..PathConfig::delay_only(rtt / 2) }
 }
 
@@ -41,7 +41,7 @@ impl Hosts {
         let ((left, left_device), (right, right_device)) = (host(LEFT), host(RIGHT));
         set_default(&left, controller);
         // Connections without a process and without a path end within seconds.
-        set(&left, "ipv4/tcp_orphan_retries", "1");
+        left.set("net.ipv4.tcp_orphan_retries", "1").expect("a setting");
         let config = Config {
             routes: vec![Route { forward: vec![0], reverse_delay: link.delay, ..Route::default() }],
             links: vec![link],
@@ -49,19 +49,19 @@ impl Hosts {
             duration: LONG,
             measure_from: Duration::ZERO,
             seed: 1,
-            record: false,
+            record: true,
         };
         let emulator = Emulator::start(left_device, right_device, config).expect("an emulator");
-        Hosts { left, right, address: RIGHT.into(), _emulator: Some(emulator) }
+        Hosts { left, right, address: RIGHT.into(), emulator: Some(emulator) }
     }
 
     /// One host that talks with itself at this address, through loopback.
     pub fn loopback(controller: &str, address: impl Into<IpAddr>) -> Hosts {
         let left = Namespace::new().expect("a namespace");
         set_default(&left, controller);
-        set(&left, "ipv6/conf/all/disable_ipv6", "0");
+        left.set("net.ipv6.conf.all.disable_ipv6", "0").expect("a setting");
         let right = left.try_clone().expect("the same namespace");
-        Hosts { left, right, address: address.into(), _emulator: None }
+        Hosts { left, right, address: address.into(), emulator: None }
     }
 
     /// Listens on the right host.
@@ -74,6 +74,11 @@ impl Hosts {
         self.left.run(|| Ok(work())).expect("the left host")
     }
 
+    /// Ends the path between two hosts; what happened on it.
+    pub fn stop(self) -> Report {
+        self.emulator.expect("a path").stop().expect("a report")
+    }
+
     /// A connection whose sender is on the left.
     pub fn connect(&self) -> Connection {
         let listener = self.listen();
@@ -84,13 +89,7 @@ impl Hosts {
     }
 }
 
-/// Sets a variable of the namespace.
-fn set(namespace: &Namespace, name: &str, value: &str) {
-    let path = format!("/proc/sys/net/{name}");
-    namespace.run(|| Ok(std::fs::write(&path, value).expect(&path))).expect("a namespace");
-}
-
 /// Sets the controller of connections that choose none.
 pub fn set_default(namespace: &Namespace, controller: &str) {
-    set(namespace, "ipv4/tcp_congestion_control", controller);
+    namespace.set("net.ipv4.tcp_congestion_control", controller).expect("a setting");
 }

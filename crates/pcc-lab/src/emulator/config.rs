@@ -29,7 +29,7 @@ pub struct Config {
     pub measure_from: Duration,
     /// The seed of all random choices.
     pub seed: u64,
-    /// Whether [`Sample`](crate::sim::Sample)s are taken.
+    /// Whether [`Sample`](crate::sim::Sample)s are taken, and the fates of segments are kept.
     pub record: bool,
 }
 

@@ -30,18 +30,16 @@ pub(super) struct Flow {
     last_sent: Option<Time>,
     burst: u64,
     bursts: Option<Histogram<u32>>,
+    /// Of each TCP segment with data, in the order in which they were sent: whether it arrived. Only if it is to be recorded.
+    segments: Option<Vec<bool>>,
 }
 
 /// A packet of data on its way: if it is dropped there, it is lost.
 #[derive(Debug)]
 pub(super) struct Fate {
     lost: Option<Rc<Cell<u64>>>,
-}
-
-impl Fate {
-    pub fn arrived(mut self) {
-        self.lost = None;
-    }
+    /// Its place among the flow's recorded segments.
+    segment: Option<usize>,
 }
 
 impl Drop for Fate {
@@ -54,7 +52,7 @@ impl Drop for Fate {
 
 impl Flow {
     /// A flow that is counted until `end`. Its way back, after the links of its route, ends with the path `back` and takes `way_back` or longer.
-    pub fn new(route: Route, back: usize, way_back: Duration, end: Time) -> Flow {
+    pub fn new(route: Route, back: usize, way_back: Duration, end: Time, record: bool) -> Flow {
         let mut reverse = route.reverse;
         reverse.push(back);
         Flow {
@@ -67,6 +65,7 @@ impl Flow {
             last_sent: None,
             burst: 0,
             bursts: Histogram::new_with_max(LARGEST_BURST, 2).ok(),
+            segments: record.then(Vec::new),
         }
     }
 
@@ -80,9 +79,14 @@ impl Flow {
     }
 
     /// Its sender has sent a packet.
-    pub fn on_sent(&mut self, now: Time) -> Fate {
+    pub fn on_sent(&mut self, now: Time, data: Option<TcpData>) -> Fate {
+        let recorded = self.segments.as_mut().filter(|_| data.is_some_and(|data| data.bytes > 0));
+        let segment = recorded.map(|segments| {
+            segments.push(false);
+            segments.len() - 1
+        });
         if now >= self.outcome.end {
-            return Fate { lost: None };
+            return Fate { lost: None, segment };
         }
         self.outcome.sent += 1;
         if self.last_sent.is_some_and(|last| now.since(last) > BACK_TO_BACK) {
@@ -90,7 +94,16 @@ impl Flow {
         }
         self.last_sent = Some(now);
         self.burst += 1;
-        Fate { lost: Some(self.lost.clone()) }
+        Fate { lost: Some(self.lost.clone()), segment }
+    }
+
+    /// A packet of data isn't lost.
+    pub fn on_arrival(&mut self, mut fate: Fate) {
+        fate.lost = None;
+        let segment = fate.segment.and_then(|segment| self.segments.as_mut()?.get_mut(segment));
+        if let Some(arrived) = segment {
+            *arrived = true;
+        }
     }
 
     /// A packet of `bytes` bytes on the wire has passed the links in `time`, of which it was `queued`. Returns how many of them are new.
@@ -130,6 +143,11 @@ impl Flow {
 
     pub fn outcome(&self, end: Time) -> FlowOutcome {
         FlowOutcome { end: end.min(self.outcome.end), lost: self.lost.get(), ..self.outcome.clone() }
+    }
+
+    /// Of each TCP segment with data, in the order in which they were sent: whether it arrived. Empty if it wasn't recorded.
+    pub fn segments(&mut self) -> Vec<bool> {
+        self.segments.take().unwrap_or_default()
     }
 
     /// 99 % of its bursts are of at most this many packets.

@@ -61,6 +61,9 @@ pub struct Report {
     pub interface_drops: u64,
     /// Per flow: 99 % of the bursts that its sender sent were of at most this many packets.
     pub bursts: Vec<u64>,
+    /// Per flow, with [`Config::record`]: of each TCP segment with data, in the order in which its sender sent them, whether it
+    /// passed all links. Those that are on a link at the end didn't.
+    pub segments: Vec<Vec<bool>>,
 }
 
 /// A running emulator; it ends when dropped.

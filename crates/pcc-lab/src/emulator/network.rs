@@ -83,7 +83,7 @@ impl Network {
             let stop = route.stop.map_or(config.duration, |stop| stop.min(config.duration));
             let delays = route.reverse.iter().filter_map(|link| config.links.get(*link)).map(|link| link.delay);
             let way_back = delays.sum::<Duration>() + route.reverse_delay;
-            Flow::new(route, configured + index, way_back, Time::ZERO + stop)
+            Flow::new(route, configured + index, way_back, Time::ZERO + stop, config.record)
         };
         let mut network = Network {
             addressing: config.addressing,
@@ -109,7 +109,7 @@ impl Network {
         };
         let frame = Rc::new(frame);
         for segment in 0..frame.segments() {
-            let fate = (from == Side::Left).then(|| self.flows[index].on_sent(now));
+            let fate = (from == Side::Left).then(|| self.flows[index].on_sent(now, frame.tcp_data(segment)));
             let (frame, to) = (frame.clone(), from.other());
             let queued = Duration::ZERO;
             self.forward(now, InTransit { frame, segment, flow: index, to, passed: 0, entered: now, queued, fate });
@@ -135,9 +135,14 @@ impl Network {
     }
 
     /// What came of it by the end, or by `now` if that is earlier, and how large the bursts of each flow were.
-    pub fn into_outcome(mut self, now: Time) -> (Outcome, Vec<u64>) {
+    pub fn outcome(&mut self, now: Time) -> (Outcome, Vec<u64>) {
         self.finish(now);
-        self.outcome.unwrap_or_default()
+        self.outcome.take().unwrap_or_default()
+    }
+
+    /// Of each flow what became of its TCP segments until now, if that was recorded.
+    pub fn segments(&mut self) -> Vec<Vec<bool>> {
+        self.flows.iter_mut().map(Flow::segments).collect()
     }
 
     /// Bytes of new data delivered so far, from the beginning on.
@@ -166,7 +171,7 @@ impl Network {
         let InTransit { frame, segment, flow: index, to, entered, queued, fate, .. } = packet;
         match fate {
             Some(fate) => {
-                fate.arrived();
+                flow.on_arrival(fate);
                 let (bytes, data) = (frame.wire_bytes(segment), frame.tcp_data(segment));
                 self.delivered_bytes += flow.on_data(now, now.since(entered), queued, bytes, data);
             }

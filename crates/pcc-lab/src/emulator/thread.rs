@@ -141,12 +141,13 @@ impl Worker {
         }
     }
 
-    fn report(self) -> Result<Report, EmulatorError> {
+    fn report(mut self) -> Result<Report, EmulatorError> {
         let now = self.now();
-        let (outcome, bursts) = self.network.into_outcome(now);
+        let (outcome, bursts) = self.network.outcome(now);
         Ok(Report {
             outcome,
             bursts,
+            segments: self.network.segments(),
             lateness: self.lateness.summary(),
             cpu: thread_cpu(),
             undelivered: self.undelivered,

@@ -47,8 +47,8 @@ fn back(sample: &Sample) -> Sample {
     Sample { source: sample.destination, destination: sample.source, ..sample.clone() }
 }
 
-fn outcome(network: Network, ms: u64) -> Outcome {
-    network.into_outcome(at(ms)).0
+fn outcome(mut network: Network, ms: u64) -> Outcome {
+    network.outcome(at(ms)).0
 }
 
 proptest! {
