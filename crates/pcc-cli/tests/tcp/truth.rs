@@ -34,7 +34,7 @@ fn most_intervals_lost_exactly_what_the_link_dropped() {
             }
         }
     }
-    connection.abandon();
+    connection.finish();
     if watch.dropped().expect("a counter") > 0 {
         return println!("skipped: the machine was too busy to read all that the kernel told");
     }
