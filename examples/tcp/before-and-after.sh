@@ -39,7 +39,8 @@ fetch() {
         done
         echo "the server does not answer" >&2
         exit 1' >"$folder/result"
-    awk '{ printf "%.0f MB in %5.1f s: %5.1f Mbit/s\n", $1 / 1e6, $2, $1 * 8 / $2 / 1e6 }' "$folder/result"
+    # The attempts before the server was there have lines, too.
+    awk 'END { printf "%.0f MB in %5.1f s: %5.1f Mbit/s\n", $1 / 1e6, $2, $1 * 8 / $2 / 1e6 }' "$folder/result"
     kill "$server"
     wait "$server" 2>/dev/null || true
     server=
