@@ -54,7 +54,7 @@ fn a_watcher_sees_intervals_and_events_from_the_beginning_on() {
         assert!(result.min_rtt > 0.9 * RTT.as_secs_f64(), "{result:?}");
         assert!(events.iter().any(|event| event.ack.now == interval.time.as_nanos()), "an acknowledgement closes it");
     }
-    connection.abandon();
+    connection.finish();
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn connections_are_listed_with_what_became_of_them() {
     assert!(flow.time > first.time && flow.bytes_sent >= flow.bytes_acked && flow.bytes_acked > 0);
     assert!(flow.bytes_acked <= info.tcpi_bytes_acked && flow.segments_sent <= info.tcpi_data_segs_out);
     assert!(flow.rtt > RTT * 9 / 10 && flow.min_rtt > RTT * 9 / 10 && flow.window > 0);
-    connection.abandon();
+    connection.finish();
     let start = Instant::now();
     while Flows::default().list().is_ok_and(|flows| flows.iter().any(|flow| flow.connection.local == local)) {
         assert!(start.elapsed() < PATIENCE, "it is listed after its end");
@@ -127,7 +127,7 @@ fn intervals_are_lines_of_json_for_one_viewer_at_a_time() {
         assert!(start.elapsed() < PATIENCE, "still watched");
         thread::sleep(100 * MS);
     }
-    connection.abandon();
+    connection.finish();
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn most_intervals_lost_exactly_what_the_link_dropped() {
         }
     }
     assert_eq!(watch.dropped().expect("a counter"), 0);
-    connection.abandon();
+    connection.finish();
     let report = hosts.stop();
     let arrived = &report.segments[0];
     let (mut exact, mut claimed, mut dropped, mut packets) = (0, 0, 0, 0);
