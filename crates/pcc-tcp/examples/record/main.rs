@@ -4,11 +4,11 @@
 //! ```sh
 //! cargo build -p pcc-cli --features tcp && cargo build -p pcc-tcp --features loader --example record
 //! rm crates/pcc-tcp/tests/recordings/*
-//! sudo target/debug/examples/record crates/pcc-tcp/tests/recordings 3300 \
+//! sudo target/debug/examples/record crates/pcc-tcp/tests/recordings 2900 \
 //!     target/debug/pcc lab run crates/pcc-tcp/examples/record/paths.toml --on emulator
 //! ```
 //!
-//! This writes a file for each connection, with its first 3300 events.
+//! This writes a file for each connection, with its first 2900 events.
 
 #[allow(dead_code, reason = "the replay reads what this writes")]
 mod recording;

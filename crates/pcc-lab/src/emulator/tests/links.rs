@@ -130,3 +130,21 @@ fn data_of_tcp_counts_once_and_only_while_it_is_measured() {
     assert_eq!(flow.bins, [1040, 1580, 0]);
     assert_eq!(flow.end, at(300));
 }
+
+#[test]
+fn the_fate_of_each_segment_with_data_is_kept() {
+    let lossy = PathConfig { loss: Loss::from(0.3), ..PathConfig::delay_only(10 * MS) };
+    let mut network = Network::new(config(vec![lossy], vec![route(&[0])]));
+    for number in 0..100 {
+        let sample = Sample { sequence: Some(number * 1000), flags: 0x10, ..of_flow(0, 1000) };
+        assert!(network.enter(at(number.into()), Side::Left, frame(&sample)));
+        // Acknowledgements alone aren't segments.
+        assert!(network.enter(at(number.into()), Side::Left, frame(&Sample { payload: Vec::new(), ..sample })));
+    }
+    network.advance(at(500));
+    let data = std::iter::from_fn(|| network.pop()).filter_map(|arrival| arrival.frame.tcp_data(arrival.segment));
+    let arrived: Vec<u32> = data.filter(|data| data.bytes > 0).map(|data| data.sequence / 1000).collect();
+    let kept: Vec<bool> = (0..100).map(|number| arrived.contains(&number)).collect();
+    assert!((10..90).contains(&arrived.len()));
+    assert_eq!(network.segments(), [kept]);
+}
