@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 benches/peers/build.sh
 cargo build --release --quiet -p pcc-cli
-cargo build --release --quiet -p pcc-lab --example peers_table
+cargo build --release --quiet -p xtask
 
 dir=$(mktemp -d)
 runs=$dir/runs table=$dir/table document=$dir/document
@@ -13,7 +13,7 @@ trap 'rm -rf "$dir"' EXIT
 as_root=()
 [ "$EUID" -eq 0 ] || as_root=(sudo)
 "${as_root[@]}" target/release/pcc lab run benches/peers/grid.toml --on emulator --seeds "${1:-1..3}" --json >"$runs"
-target/release/examples/peers_table benches/peers/grid.toml "$runs" >"$table"
+target/release/xtask peers-table benches/peers/grid.toml "$runs" >"$table"
 cat "$runs" >docs/data/peers.jsonl
 # The new table comes after the marker, in the place of the old one.
 awk -v table="$table" '

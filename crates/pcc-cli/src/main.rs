@@ -11,7 +11,7 @@ mod tcp;
 mod transfer;
 
 use clap::{Parser, Subcommand};
-use pcc_lab::emulator::guard::guard;
+use pcc_emulator::host::guard::guard;
 use std::ffi::OsString;
 use std::process::ExitCode;
 

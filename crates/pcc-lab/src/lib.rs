@@ -1,19 +1,14 @@
-//! Path model and experiments.
+//! Experiments with congestion control in virtual time: a path model, a simulator, real QUIC endpoints without sockets,
+//! scenarios, reports, plots, and the figures of the papers. Portable, and the same to the byte for the same seed.
 
-pub mod baselines;
 pub mod controller;
-pub mod emulator;
 pub mod expression;
 pub mod figure;
 pub mod link;
 pub mod plot;
-mod pool;
-pub mod program;
 pub mod quantity;
-pub mod quic;
-pub mod realtime;
-pub mod relay;
 pub mod report;
+pub mod run;
 pub mod scenario;
 pub mod sim;
 pub mod virtual_quic;

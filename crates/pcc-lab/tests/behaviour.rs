@@ -1,7 +1,8 @@
 //! What every controller does on a few links, as a table: a change of behaviour shows as a diff.
 
-use pcc_lab::baselines;
+use pcc_baselines as baselines;
 use pcc_lab::report::{RunReport, median};
+use pcc_lab::run::{simulate, simulate_all};
 use pcc_lab::scenario::Plan;
 use std::fmt::Write;
 
@@ -11,7 +12,7 @@ fn controllers() -> Vec<String> {
 }
 
 fn run(scenario: &str, seed: u64) -> RunReport {
-    Plan::parse("test.toml", scenario, &[]).unwrap().cases[0].run(seed, false).unwrap()
+    simulate(&Plan::parse("test.toml", scenario, &[]).unwrap().cases[0], seed, false).unwrap()
 }
 
 /// A single flow: goodput in the second half, loss, and the 95th percentile of the queueing delay.
@@ -69,9 +70,10 @@ fn a_seed_gives_the_same_run() {
                     [[flow]]\ncontroller = 'vivace-latency'\n[[sweep]]\nname = 'delay'\nkey = 'link.delay'\n\
                     values = ['5ms', '20ms', '40ms']";
     let plan = Plan::parse("test.toml", scenario, &[]).unwrap();
-    let reports = |jobs| serde_json::to_string(&plan.run(&[3, 4], jobs, &|_| {}).unwrap()).unwrap();
+    let reports = |jobs| serde_json::to_string(&simulate_all(&plan, &[3, 4], jobs, &|_| {}).unwrap()).unwrap();
     let once = reports(1);
     assert_eq!(once, reports(2));
-    let goodputs: Vec<f64> = plan.run(&[3, 4], 2, &|_| {}).unwrap().iter().map(|report| report.goodput).collect();
+    let goodputs: Vec<f64> =
+        simulate_all(&plan, &[3, 4], 2, &|_| {}).unwrap().iter().map(|report| report.goodput).collect();
     assert!(goodputs[0] != goodputs[1] && median(goodputs).is_some(), "another seed, another run");
 }

@@ -1,6 +1,7 @@
 //! The kernel's PCC beside the core's profiles. It sees less, and its intervals begin and end with acknowledgements.
 
 use pcc_lab::report::FlowReport;
+use pcc_lab::run::simulate;
 use pcc_lab::scenario::Plan;
 use std::fmt::Write;
 
@@ -12,7 +13,7 @@ const LINKS: [(&str, &str, u32); 3] = [
 
 fn run(link: &str, seconds: u32, controller: &str) -> FlowReport {
     let scenario = format!("duration = '{seconds}s'\n[[link]]\n{link}\n[[flow]]\ncontroller = '{controller}'");
-    Plan::parse("test.toml", &scenario, &[]).unwrap().cases[0].run(1, false).unwrap().flows.remove(0)
+    simulate(&Plan::parse("test.toml", &scenario, &[]).unwrap().cases[0], 1, false).unwrap().flows.remove(0)
 }
 
 /// A single flow, start-up included: goodput, loss, and the 95th percentile of the queueing delay.

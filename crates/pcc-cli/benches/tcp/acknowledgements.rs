@@ -3,6 +3,7 @@
 use crate::Args;
 use crate::runs::plan;
 use anyhow::Context;
+use pcc_emulator::emulate;
 use pcc_lab::report::aligned;
 use pcc_tcp::kernel::{Statistics, statistics};
 use serde_json::json;
@@ -18,7 +19,7 @@ pub fn measure(args: &Args) -> anyhow::Result<()> {
             continue;
         }
         let before = now()?;
-        case.emulate(1, false, &|_| {})?;
+        emulate(case, 1, false, &|_| {})?;
         let after = now()?;
         let acknowledgements = after.acknowledgements - before.acknowledgements;
         let each = (after.nanoseconds - before.nanoseconds) as f64 / acknowledgements as f64;

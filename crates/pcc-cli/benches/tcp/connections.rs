@@ -2,7 +2,7 @@
 
 use crate::{Args, CONTROLLERS};
 use anyhow::Context;
-use pcc_lab::emulator::Namespace;
+use pcc_emulator::host::Namespace;
 use pcc_lab::report::{aligned, median};
 use pcc_tcp::kernel::statistics;
 use rustix::net::sockopt::set_tcp_congestion;

@@ -3,7 +3,9 @@
 use crate::Args;
 use crate::runs::plan;
 use anyhow::ensure;
+use pcc_emulator::emulate;
 use pcc_lab::report::{aligned, median};
+use pcc_lab::run::in_turn;
 use pcc_lab::scenario::Case;
 use serde_json::json;
 use std::process::{Command, Stdio};
@@ -28,7 +30,7 @@ pub fn measure(args: &Args) -> anyhow::Result<()> {
     }
     let plan = plan("tcp-cost", args)?;
     let seeds: Vec<u64> = (1..=args.seeds).collect();
-    let times = plan.in_turn(&seeds, |case, seed| {
+    let times = in_turn(&plan, &seeds, |case, seed| {
         let time = per_gb(case, seed)?;
         if args.json {
             println!("{}", json!({ "case": case.labels, "seed": seed, "functions": time }));
@@ -55,7 +57,7 @@ fn per_gb(case: &Case, seed: u64) -> anyhow::Result<f64> {
         .arg(file.path())
         .args(["sleep", &seconds])
         .spawn()?;
-    let run = case.emulate(seed, false, &|_| {})?;
+    let run = emulate(case, seed, false, &|_| {})?;
     ensure!(recorder.wait()?.success(), "perf record failed");
     let samples =
         Command::new("perf").args(["script", "--fields=period,ip,sym", "--input"]).arg(file.path()).output()?;

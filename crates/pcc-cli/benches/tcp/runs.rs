@@ -1,7 +1,9 @@
 //! Scenarios of `benches/`, with each controller in turn.
 
 use crate::Args;
+use pcc_emulator::emulate;
 use pcc_lab::report::{RunReport, aligned, median};
+use pcc_lab::run::in_turn;
 use pcc_lab::scenario::Plan;
 use serde_json::json;
 use std::path::Path;
@@ -21,8 +23,8 @@ pub fn plan(name: &str, args: &Args) -> anyhow::Result<Plan> {
 pub fn measure(name: &str, args: &Args) -> anyhow::Result<()> {
     let plan = plan(name, args)?;
     let seeds: Vec<u64> = (1..=args.seeds).collect();
-    let runs = plan.in_turn(&seeds, |case, seed| {
-        let run = case.emulate(seed, false, &|_| {})?;
+    let runs = in_turn(&plan, &seeds, |case, seed| {
+        let run = emulate(case, seed, false, &|_| {})?;
         let Run { goodput, second_half, jain, resent, cpu } = Run::of(&run);
         let doubt = run.emulator.as_ref().and_then(|emulator| emulator.doubt.as_ref());
         if args.json {

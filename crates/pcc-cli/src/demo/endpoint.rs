@@ -3,8 +3,8 @@
 use super::path::{MTU, Path};
 use anyhow::Context;
 use noq::{Connection, Endpoint, PathId, TransportConfig, VarInt};
-use pcc_lab::quic::{self, BLOCK, BlockWriter, Identity, SERVER_NAME};
-use pcc_lab::realtime::{Lateness, LatenessHistogram, thread_cpu};
+use pcc_emulator::quic::{self, BLOCK, BlockWriter, Identity, SERVER_NAME};
+use pcc_emulator::realtime::{Lateness, LatenessHistogram, thread_cpu};
 use pcc_quic::precise::Timer;
 use pcc_quic::{Algorithm, Transport, windows};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};

@@ -4,9 +4,9 @@ use super::endpoint::{Receiver, Sample, SenderReport, Sending, send};
 use super::path::Path;
 use anyhow::{Context, anyhow};
 use pcc::Rate;
-use pcc_lab::quic::Identity;
-use pcc_lab::realtime::Lateness;
-use pcc_lab::relay::{Relay, RelayConfig, RelayReport};
+use pcc_emulator::quic::Identity;
+use pcc_emulator::realtime::Lateness;
+use pcc_emulator::relay::{Relay, RelayConfig, RelayReport};
 use pcc_quic::Algorithm;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -167,7 +167,7 @@ pub fn median_run<'a>(runs: impl Iterator<Item = &'a Outcome>) -> Option<&'a Out
 impl Outcome {
     /// A run at a constant rate.
     pub fn example(algorithm: Algorithm, mbps: f64) -> Outcome {
-        let lateness = pcc_lab::relay::Lateness::default();
+        let lateness = pcc_emulator::relay::Lateness::default();
         let samples = (0..=100u32).map(|i| {
             let at = Duration::from_millis(100) * i;
             let rtt = Duration::from_millis(800);
@@ -199,8 +199,8 @@ impl Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pcc_emulator::relay::Lateness;
     use pcc_lab::link::Counters;
-    use pcc_lab::relay::Lateness;
 
     fn sample(ms: u64, received: u64) -> Sample {
         Sample { at: Duration::from_millis(ms), received, ..Sample::default() }

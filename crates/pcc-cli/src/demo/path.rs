@@ -1,9 +1,9 @@
 //! The emulated path of the demo.
 
 use pcc::Rate;
+use pcc_emulator::relay::IP_UDP_HEADERS;
 use pcc_lab::link::PathConfig;
 use pcc_lab::quantity;
-use pcc_lab::relay::IP_UDP_HEADERS;
 use std::fmt;
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 use super::experiment::{Outcome, doubt, goodput_series, median_run};
 use super::path::{MTU, Path, packet_bytes, payload_bytes, payload_share};
-use pcc_lab::relay::Lateness;
+use pcc_emulator::relay::Lateness;
 use pcc_quic::Algorithm;
 use serde_json::{Value, json};
 use std::fmt::Write;

@@ -2,8 +2,10 @@
 
 use super::jobs;
 use super::progress::Progress;
-use pcc_lab::emulator::{EmulatorError, privileges};
+use pcc_emulator::host::privileges;
+use pcc_emulator::{EmulatorError, emulate};
 use pcc_lab::report::RunReport;
+use pcc_lab::run::{in_turn, map, simulate};
 use pcc_lab::scenario::Plan;
 use std::collections::BTreeSet;
 
@@ -53,8 +55,8 @@ impl Machine {
         match self {
             Machine::Simulator { jobs } => {
                 let progress = Progress::start(runs as u64, "runs");
-                let reports = plan.map(seeds, *jobs, &|done| progress.show(done as u64), |case, seed| {
-                    finish(case.run(seed, record(seed))?)
+                let reports = map(plan, seeds, *jobs, &|done| progress.show(done as u64), |case, seed| {
+                    finish(simulate(case, seed, record(seed))?)
                 })?;
                 progress.finish();
                 Ok(reports)
@@ -64,8 +66,9 @@ impl Machine {
                 let progress = Progress::start(each * seeds.len() as u64, "seconds");
                 let mut before = 0;
                 let mut skipped = BTreeSet::new();
-                let reports = plan.in_turn(seeds, |case, seed| {
-                    let emulated = case.emulate(seed, record(seed), &|passed| progress.show(before + passed.as_secs()));
+                let reports = in_turn(plan, seeds, |case, seed| {
+                    let emulated =
+                        emulate(case, seed, record(seed), &|passed| progress.show(before + passed.as_secs()));
                     before += case.scenario.duration.0.as_secs();
                     match emulated {
                         Err(error @ EmulatorError::NoProgram { .. }) => {

@@ -2,7 +2,7 @@
 
 use super::profile;
 use anyhow::Context;
-use pcc_lab::program::{self, Handover};
+use pcc_emulator::host::program::{self, Handover};
 use pcc_tcp::kernel::{Controller, Scope};
 use std::ffi::OsString;
 use std::process::ExitCode;

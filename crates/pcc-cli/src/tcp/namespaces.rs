@@ -1,7 +1,7 @@
 //! Network namespaces: this one, those that `ip netns` has names for, and those of processes.
 
 use anyhow::Context;
-use pcc_lab::emulator::Namespace;
+use pcc_emulator::host::Namespace;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;

@@ -3,7 +3,7 @@
 use crate::common::{Pcc, pcc, start};
 use crate::support::{Alone, alone};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use pcc_lab::emulator::Namespace;
+use pcc_emulator::host::Namespace;
 use pcc_tcp::kernel::{available, pinned, unpin};
 use rustix::net::sockopt::tcp_congestion;
 use std::fs::{self, File};

@@ -2,7 +2,7 @@
 
 use crate::command::{Named, is_available, loader, machine, tcp};
 use crate::common::{Pcc, pcc};
-use pcc_lab::emulator::To;
+use pcc_emulator::host::To;
 use rustix::net::sockopt::tcp_congestion;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 use std::net::{Ipv4Addr, SocketAddr};

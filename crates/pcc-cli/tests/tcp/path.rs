@@ -2,7 +2,8 @@
 
 use crate::connection::Connection;
 use pcc::Rate;
-use pcc_lab::emulator::{Addressing, Config, Emulator, Namespace, Report, Route, To, Tun};
+use pcc_emulator::emulator::{Addressing, Config, Emulator, Report, Route, Tun};
+use pcc_emulator::host::{Namespace, To};
 use pcc_lab::link::PathConfig;
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 use std::time::Duration;

@@ -23,8 +23,8 @@ mod utility;
 pub use error::ControllerError;
 pub use utility::UtilitySpec;
 
-use crate::baselines;
 use pcc::{CongestionControl, Event, Observer, Profile, profiles};
+use pcc_baselines as baselines;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, PoisonError};
 

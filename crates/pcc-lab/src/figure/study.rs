@@ -4,10 +4,11 @@ use super::claims::{self, Finding};
 use super::select::{OF_RUN, Run, run_metric};
 use super::{Figure, PlotKind, plots};
 use crate::plot::PlotError;
-use crate::pool;
 use crate::report::RunReport;
+use crate::run::{map_on_cores, simulate};
 use crate::scenario::{Case, Plan, ScenarioError};
 use crate::sim::Outcome;
+use serde::Deserialize;
 use toml::{Table, Value};
 
 /// A figure of a paper, and the cases to run for it.
@@ -74,6 +75,12 @@ fn rank(id: &str) -> (usize, u32, String) {
     (paper, number[..end].parse().unwrap_or(0), number[end..].to_owned())
 }
 
+/// The part of a scenario file that is about a figure.
+#[derive(Deserialize)]
+struct FigureFile {
+    figure: Option<Figure>,
+}
+
 impl Study {
     /// Reads a scenario file with a figure; `quick` for its short version.
     ///
@@ -83,7 +90,9 @@ impl Study {
     pub fn parse(file: &str, text: &str, quick: bool) -> Result<Study, ScenarioError> {
         let plan = Plan::parse(file, text, &[])?;
         let fault = |key: String, reason| ScenarioError::at(key, reason).located(file, text);
-        let Some(figure) = plan.scenario.figure.clone() else {
+        let FigureFile { figure } =
+            toml::from_str(text).map_err(|error| ScenarioError::syntax(&error).located(file, text))?;
+        let Some(figure) = figure else {
             return Err(fault("figure".to_owned(), "there is no [figure]".to_owned()));
         };
         figure.check(&plan).map_err(|(key, reason)| fault(key, reason))?;
@@ -107,7 +116,7 @@ impl Study {
 
     /// Runs a case, and keeps of it what claims and plots need.
     fn run(&self, case: &Case, seed: u64) -> Result<Run, ScenarioError> {
-        let mut report = case.run(seed, false)?;
+        let mut report = simulate(case, seed, false)?;
         let plots = self.figure.plot.iter().flat_map(|plot| plot.x.iter().chain([&plot.y]));
         let needed = self.figure.claim.iter().map(|claim| &claim.metric).chain(plots);
         let metrics = needed
@@ -127,7 +136,7 @@ impl Study {
 ///
 /// # Errors
 ///
-/// The first error of [`Case::run`].
+/// The first error of [`simulate`].
 pub fn run<'a>(
     studies: &'a [Study],
     jobs: usize,
@@ -144,7 +153,7 @@ pub fn run<'a>(
         let (index, case, seed) = items[*item];
         studies[index].run(case, seed)
     };
-    let runs = pool::map(&order, jobs, work, progress);
+    let runs = map_on_cores(&order, jobs, work, progress);
     let mut runs: Vec<(usize, Result<Run, ScenarioError>)> = order.into_iter().zip(runs).collect();
     runs.sort_by_key(|(item, _)| *item);
     let mut runs = runs.into_iter().map(|(_, run)| run);

@@ -157,7 +157,7 @@ mod tests {
     fn run(flows: &str) -> RunReport {
         let link = "rate = '10mbit'\ndelay = '10ms'\nqueue = '30kB'\nschedule = [{ at = '1s', rate = '5mbit' }]";
         let text = format!("duration = '2s'\n[[link]]\n{link}\n{flows}");
-        Plan::parse("x.toml", &text, &[]).unwrap().cases[0].run(1, true).unwrap()
+        crate::run::simulate(&Plan::parse("x.toml", &text, &[]).unwrap().cases[0], 1, true).unwrap()
     }
 
     #[test]

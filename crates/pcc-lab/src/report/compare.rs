@@ -1,6 +1,6 @@
 //! The simulator beside the emulator.
 
-use super::RunReport;
+use super::data::RunReport;
 use super::metrics::METRICS;
 use super::table::{aligned, of_case};
 use serde::Serialize;
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn differences_are_relative_to_the_simulator() {
         let text = "duration = '1s'\n[[link]]\nrate = '10mbit'\ndelay = '10ms'\nqueue = '30kB'\n[[flow]]\ncontroller = 'cubic'";
-        let run = Plan::parse("x.toml", text, &[]).unwrap().cases[0].run(1, false).unwrap();
+        let run = crate::run::simulate(&Plan::parse("x.toml", text, &[]).unwrap().cases[0], 1, false).unwrap();
         let mut other = run.clone();
         other.flows[0].goodput = run.flows[0].goodput * 1.1;
         let rows = compare(std::slice::from_ref(&run), &[other]);

@@ -1,6 +1,6 @@
 //! Reports as a table for people.
 
-use super::{EmulatorReport, RunReport};
+use super::data::{EmulatorReport, RunReport};
 
 /// A column: its heading, its metric, what to multiply by, and digits behind the point.
 type Column = (&'static str, &'static str, f64, usize);

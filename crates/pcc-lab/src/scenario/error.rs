@@ -18,12 +18,13 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    pub(crate) fn at(key: String, reason: String) -> ScenarioError {
+    /// A key, such as `flow.0.stop`, and what is wrong with it.
+    pub fn at(key: String, reason: String) -> ScenarioError {
         ScenarioError { file: None, line: None, key, reason }
     }
 
     /// An error of the TOML reader, which shows the place itself.
-    pub(super) fn syntax(error: &toml::de::Error) -> ScenarioError {
+    pub(crate) fn syntax(error: &toml::de::Error) -> ScenarioError {
         let hint = match error.message() {
             "invalid type: map, expected a sequence" => "; write it with two brackets, such as [[link]]",
             _ => "",

@@ -1,9 +1,11 @@
 //! A flow, or a group of equal ones, in a scenario.
 
-use super::stack::Stack;
+use super::fault::{Fault, fault_of};
+use super::stack::{self, Stack};
 use super::text::{Share, Size, Span, Speed};
-use crate::controller::UtilitySpec;
+use crate::controller::{ControllerConfig, UtilitySpec};
 use crate::sim::{App, Video};
+use pcc_quic::Algorithm;
 use serde::Deserialize;
 use std::time::Duration;
 
@@ -103,7 +105,7 @@ impl Flow {
     }
 
     /// What is wrong with it, if anything: the key and the reason.
-    pub fn check(&self) -> Result<(), (&'static str, String)> {
+    pub fn check(&self) -> Result<(), Fault> {
         let apps = [self.size.is_some(), self.on_off.is_some(), self.constant_rate.is_some(), self.video.is_some()];
         if apps.into_iter().filter(|given| *given).count() > 1 {
             return Err(("size", "a flow has one of size, on-off, constant-rate and video".to_owned()));
@@ -154,6 +156,69 @@ impl Flow {
         match self.video {
             Some(video) => App::Video(Video { bitrate: video.bitrate.0, chunk: video.chunk.0, buffer: video.buffer.0 }),
             None => App::Bulk,
+        }
+    }
+
+    /// The controller in the simulator.
+    ///
+    /// # Errors
+    ///
+    /// When there is none for what runs in reality.
+    pub(crate) fn controller_config(&self) -> Result<ControllerConfig, Fault> {
+        let name = match self.stack.unwrap_or_default() {
+            Stack::Tcp => stack::counterpart_of_kernel(&self.controller),
+            Stack::Quic if self.controller.is_empty() => None,
+            Stack::Quic => Some(self.controller.strip_prefix(stack::OF_NOQ).unwrap_or(&self.controller)),
+        };
+        let Some(name) = name else {
+            let what = if self.command.is_some() { "programs" } else { "this controller of the kernel" };
+            let reason = format!("the simulator has no counterpart of {what}: run it with --on emulator");
+            return Err(("controller", reason));
+        };
+        Ok(self.controller_named(name))
+    }
+
+    /// The controller of noq's own that carries it in reality, if it is one.
+    pub fn of_noq(&self) -> Option<Algorithm> {
+        stack::of_noq(&self.controller)
+    }
+
+    /// A controller of ours with the constants that the flow sets.
+    pub fn controller_named(&self, name: &str) -> ControllerConfig {
+        ControllerConfig { name: name.to_owned(), set: self.set.clone(), utility: self.utility.clone() }
+    }
+
+    /// What is wrong with what it runs on, if anything.
+    fn check_stack(&self) -> Result<(), Fault> {
+        let tuned = !self.set.is_empty() || self.utility.is_some();
+        match (&self.command, self.stack) {
+            (Some(_), Some(_)) => return Err(("stack", "a command brings its own stack".to_owned())),
+            (Some(command), None) if command.trim().is_empty() => {
+                return Err(("command", "this is empty; write a program and its arguments".to_owned()));
+            }
+            (Some(_), None) if self.app() != App::Bulk => {
+                return Err(("command", "what it sends, and how much, is up to the command itself".to_owned()));
+            }
+            (None, _) if self.server.is_some() => {
+                return Err(("server", "this needs a command, the program at the sending end".to_owned()));
+            }
+            (None, _) if self.controller.is_empty() => {
+                return Err(("controller", "a flow needs a controller, such as \"vivace-latency\"".to_owned()));
+            }
+            _ => {}
+        }
+        match self.stack {
+            _ if self.controller.starts_with(stack::OF_NOQ) && self.of_noq().is_none() => {
+                Err(("controller", "noq has noq-cubic, noq-newreno and noq-bbr3".to_owned()))
+            }
+            _ if self.of_noq().is_some() && tuned => {
+                Err(("set", "noq's own controllers have no constants to set".to_owned()))
+            }
+            Some(Stack::Tcp) if tuned => Err(("set", "the kernel's controllers have no constants to set".to_owned())),
+            // Only a kernel knows which ones it has.
+            Some(Stack::Tcp) if stack::counterpart_of_kernel(&self.controller).is_none() => Ok(()),
+            _ if self.controller.is_empty() => Ok(()),
+            _ => self.controller_config()?.check().map_err(|error| fault_of(&error)),
         }
     }
 }

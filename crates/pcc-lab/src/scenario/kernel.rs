@@ -1,6 +1,6 @@
 //! `[kernel]`: what the kernels at both ends of the emulator are set to.
 
-use super::build::Fault;
+use super::fault::Fault;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

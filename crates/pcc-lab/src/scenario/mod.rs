@@ -12,28 +12,34 @@
 //!     controller = "vivace-latency"
 //! "#;
 //! let plan = pcc_lab::scenario::Plan::parse("one.toml", text, &[])?;
-//! let report = plan.cases[0].run(1, false)?;
+//! let report = pcc_lab::run::simulate(&plan.cases[0], 1, false)?;
 //! assert!(report.flows[0].goodput > 80.0);
 //! # Ok::<(), pcc_lab::scenario::ScenarioError>(())
 //! ```
 
-mod batch;
-mod build;
+mod check;
 mod error;
+mod fault;
+mod file;
 mod flow;
 mod kernel;
+mod layout;
 mod link;
 mod plan;
+mod routes;
 mod stack;
 mod sweep;
 #[cfg(test)]
 mod tests;
 mod text;
 
-pub(crate) use build::{Layout, Placed};
 pub use error::ScenarioError;
+pub(crate) use fault::fault_of;
+pub use file::Scenario;
 pub use flow::{Flow, OnOff, VideoTable};
 pub use kernel::{Kernel, Setting};
+pub(crate) use layout::of_flow;
+pub use layout::{Layout, Placed};
 pub use link::{Change, Link, Loss, PolicerTable, Queue, QueueLimit, ReorderingTable, Vary};
 pub(crate) use plan::shown;
 pub use plan::{Case, Plan};
@@ -41,115 +47,3 @@ pub use stack::Stack;
 pub(crate) use sweep::label_of;
 pub use sweep::{Draw, Point, Sweep};
 pub use text::{Share, Short, Size, Span, Speed};
-
-use crate::figure::Figure;
-use crate::sim::HEADER_BYTES;
-use serde::Deserialize;
-use std::path::Path;
-use toml::Table;
-
-/// A scenario file, or one case of it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Scenario {
-    /// What it is about, in a line.
-    #[serde(default)]
-    pub title: String,
-    /// How long a run lasts.
-    pub duration: Span,
-    /// What happens before this doesn't count.
-    #[serde(default)]
-    pub measure_from: Span,
-    /// How many seeds to run each case with, from 1 on.
-    #[serde(default = "one")]
-    pub seeds: u32,
-    /// Bytes of a full packet on the wire.
-    #[serde(default = "packet_size")]
-    pub packet_size: u32,
-    /// The kernels at both ends of the emulator.
-    #[serde(default)]
-    pub kernel: Kernel,
-    /// The links.
-    pub link: Vec<Link>,
-    /// The flows.
-    pub flow: Vec<Flow>,
-    /// The axes along which cases differ.
-    #[serde(default)]
-    pub sweep: Vec<Sweep>,
-    /// Keys and values for a short version.
-    #[serde(default)]
-    pub quick: Table,
-    /// The figure of a paper that this reproduces.
-    pub figure: Option<Figure>,
-}
-
-fn one() -> u32 {
-    1
-}
-
-fn packet_size() -> u32 {
-    crate::sim::PACKET_BYTES
-}
-
-/// The most random changes of a link.
-const MOST_CHANGES: u128 = 1_000_000;
-
-impl Scenario {
-    /// Checks what the types of the keys can't; `folder` is where relative paths begin.
-    ///
-    /// # Errors
-    ///
-    /// The first key that is wrong, and why.
-    fn check(&self, folder: &Path) -> Result<(), ScenarioError> {
-        let fault = |key: &str, reason: &str| Err(ScenarioError::at(key.to_owned(), reason.to_owned()));
-        if self.duration.0.is_zero() {
-            return fault("duration", "this must be more than 0s");
-        }
-        if self.measure_from >= self.duration {
-            return fault("measure-from", "this must be before the end, which is at duration");
-        }
-        if self.seeds == 0 {
-            return fault("seeds", "this must be at least 1");
-        }
-        if !(HEADER_BYTES + 1..=65_535).contains(&self.packet_size) {
-            return fault("packet-size", "this must be between 41 and 65535 bytes, of which 40 are headers");
-        }
-        if self.link.is_empty() {
-            return fault("link", "a scenario needs at least one [[link]]");
-        }
-        if self.flow.is_empty() {
-            return fault("flow", "a scenario needs at least one [[flow]]");
-        }
-        self.kernel.check().map_err(|(key, reason)| ScenarioError::at(format!("kernel.{key}"), reason))?;
-        for (index, link) in self.link.iter().enumerate() {
-            link.check(folder).map_err(|(key, reason)| ScenarioError::at(format!("link.{index}.{key}"), reason))?;
-            let (key, room) = link.room();
-            if room < self.packet_size.into() && !self.is_reverse(index) {
-                let reason = format!("a packet of {} bytes must fit, or nothing gets through", self.packet_size);
-                return Err(ScenarioError::at(format!("link.{index}.{key}"), reason));
-            }
-            if link.changes_in(self.duration.0) > MOST_CHANGES {
-                let reason = format!("these are more than {MOST_CHANGES} changes");
-                return Err(ScenarioError::at(format!("link.{index}.vary.every"), reason));
-            }
-        }
-        for (index, flow) in self.flow.iter().enumerate() {
-            let at = |(key, reason): (&str, String)| ScenarioError::at(format!("flow.{index}.{key}"), reason);
-            flow.check().map_err(at)?;
-            let limited = self.route(flow).map_err(at)?.iter().any(|link| self.link[*link].is_limited());
-            if !limited && flow.is_endless() {
-                let reason =
-                    "no link of its route has a rate: it would send without end; add rate = \"100mbit\" to one";
-                return fault(&format!("flow.{index}"), reason);
-            }
-            if flow.load.is_some() {
-                // Links that change at random are looked at again when a run begins.
-                let links = self.links(folder, &mut fastrand::Rng::with_seed(1))?;
-                self.transfers(flow, &links).map_err(at)?;
-            }
-            self.reverse(flow).map_err(at)?;
-            self.reverse_delay(flow).map_err(at)?;
-        }
-        Ok(())
-    }
-}

@@ -1,7 +1,8 @@
 //! From a file to the cases to run.
 
+use super::error::ScenarioError;
+use super::file::Scenario;
 use super::sweep::{self, Point};
-use super::{Scenario, ScenarioError};
 use crate::controller::UtilitySpec;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};

@@ -1,6 +1,6 @@
 //! Many cases from one scenario: every combination of the values of its sweeps.
 
-use super::ScenarioError;
+use super::error::ScenarioError;
 use serde::Deserialize;
 use toml::{Table, Value};
 

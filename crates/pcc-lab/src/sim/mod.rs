@@ -8,8 +8,9 @@
 //! simulated time grow the series of [`BIN`]s, and what a simulation records.
 
 mod agenda;
+mod clock;
 mod flow;
-mod measurement;
+mod network;
 mod outcome;
 mod player;
 mod receiver;
@@ -20,8 +21,7 @@ mod source;
 mod tests;
 mod world;
 
-pub(crate) use agenda::Agenda;
-pub(crate) use measurement::{Clock, Link};
+pub use network::{Due, Network, Tick};
 pub use outcome::{Distribution, FlowOutcome, LinkOutcome, Outcome, Sample};
 pub use source::{App, Video};
 

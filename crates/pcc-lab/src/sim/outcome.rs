@@ -63,8 +63,8 @@ pub struct LinkOutcome {
 }
 
 impl FlowOutcome {
-    /// Nothing yet.
-    pub(crate) fn new(start: Time, end: Time, complete: Option<bool>) -> FlowOutcome {
+    /// A flow from `start` to `end` of which nothing has been counted; `complete` is `Some(false)` for a transfer.
+    pub fn new(start: Time, end: Time, complete: Option<bool>) -> FlowOutcome {
         FlowOutcome {
             start,
             end,
@@ -81,8 +81,8 @@ impl FlowOutcome {
         }
     }
 
-    /// New data arrives.
-    pub(crate) fn deliver(&mut self, now: Time, bytes: u64) {
+    /// Counts `bytes` of new data that arrive at `now`.
+    pub fn deliver(&mut self, now: Time, bytes: u64) {
         self.delivered_bytes += bytes;
         let bin = (now.as_nanos() / BIN.as_nanos() as u64) as usize;
         if self.bins.len() <= bin {
@@ -91,8 +91,8 @@ impl FlowOutcome {
         self.bins[bin] += bytes;
     }
 
-    /// Forgets the totals.
-    pub(crate) fn begin_measurement(&mut self) {
+    /// Forgets the totals: what is counted from now on is the measurement.
+    pub fn begin_measurement(&mut self) {
         (self.sent, self.lost, self.spurious, self.delivered_bytes) = (0, 0, 0, 0);
         self.rtt = Default::default();
         self.queueing = Default::default();
@@ -123,7 +123,8 @@ pub struct Distribution {
 const LONGEST: Duration = Duration::from_secs(1000);
 
 impl Distribution {
-    pub(crate) fn add(&mut self, value: Duration) {
+    /// Adds one value.
+    pub fn add(&mut self, value: Duration) {
         if self.histogram.is_none() {
             self.histogram = Histogram::new_with_max(LONGEST.as_micros() as u64, 2).ok();
         }

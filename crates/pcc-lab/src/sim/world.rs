@@ -1,8 +1,7 @@
 //! The event loop: moves packets from senders over links to receivers, and acknowledgements back.
 
-use super::agenda::Agenda;
 use super::flow::Flow;
-use super::measurement::{Clock, Link};
+use super::network::{Due, Network, Tick};
 use super::outcome::Outcome;
 use super::receiver::Ack;
 use super::sender::Departure;
@@ -30,53 +29,46 @@ enum Body {
     Ack(Ack),
 }
 
-/// The actors of the agenda are the links, then the flows, then the clock.
 #[derive(Debug)]
 pub(super) struct World {
-    links: Vec<Link<InTransit>>,
+    network: Network<InTransit>,
     flows: Vec<Flow>,
-    agenda: Agenda,
     end: Time,
-    clock: Clock,
 }
 
 impl World {
     pub fn new(simulation: Simulation) -> World {
         let mut seeds = fastrand::Rng::with_seed(simulation.seed);
         let end = Time::ZERO + simulation.duration;
-        let links: Vec<_> = simulation.links.iter().map(|link| Link::new(link, seeds.u64(..))).collect();
-        let flow = |flow| Flow::new(flow, simulation.packet_bytes, end, seeds.fork());
-        let flows: Vec<Flow> = simulation.flows.into_iter().map(flow).collect();
-        let mut agenda = Agenda::new(links.len() + flows.len() + 1);
+        let Simulation { links, flows, packet_bytes, measure_from, record, .. } = simulation;
+        let mut network = Network::new(&links, flows.len(), &mut seeds, measure_from, record);
+        let flow = |flow| Flow::new(flow, packet_bytes, end, seeds.fork());
+        let flows: Vec<Flow> = flows.into_iter().map(flow).collect();
         for (index, flow) in flows.iter().enumerate() {
-            agenda.set(links.len() + index, flow.next_event(Time::ZERO));
+            network.wake(index, flow.next_event(Time::ZERO));
         }
-        let clock = Clock::new(simulation.measure_from, simulation.record);
-        let mut world = World { links, flows, agenda, end, clock };
-        world.set_clock(Time::ZERO);
-        world
+        World { network, flows, end }
     }
 
     pub fn run(mut self) -> Outcome {
-        while let Some((now, actor)) = self.agenda.first().filter(|(now, _)| *now < self.end) {
-            if let Some(flow) = actor.checked_sub(self.links.len()) {
-                if flow < self.flows.len() { self.on_flow(now, flow) } else { self.on_clock(now) }
-            } else {
-                self.on_link(now, actor);
+        while let Some((now, due)) = self.network.next_due().filter(|(now, _)| *now < self.end) {
+            match due {
+                Due::Link(link) => self.on_link(now, link),
+                Due::Other(flow) => self.on_flow(now, flow),
+                Due::Clock => self.on_clock(now),
             }
         }
         let end = self.end;
         Outcome {
+            links: self.network.outcomes().collect(),
             flows: self.flows.into_iter().map(|flow| flow.into_outcome(end)).collect(),
-            links: self.links.iter().map(Link::outcome).collect(),
         }
     }
 
-    fn on_link(&mut self, now: Time, index: usize) {
-        while let Some(delivered) = self.links[index].path.poll(now) {
+    fn on_link(&mut self, now: Time, link: usize) {
+        while let Some(delivered) = self.network.poll(now, link) {
             self.deliver(delivered);
         }
-        self.agenda.set(index, self.links[index].path.next_event());
     }
 
     /// A packet has passed a link.
@@ -96,13 +88,11 @@ impl World {
             }
             Body::Ack(ack) => self.flows[index].on_ack_arrival(now, ack),
         }
-        self.agenda.set(self.links.len() + index, self.flows[index].next_event(now));
+        self.network.wake(index, self.flows[index].next_event(now));
     }
 
     fn enqueue(&mut self, now: Time, link: usize, packet: InTransit, bytes: u64) {
-        let path = &mut self.links[link].path;
-        path.enqueue(now, packet.flow, packet, bytes);
-        self.agenda.set(link, path.next_event());
+        self.network.enqueue(now, link, packet.flow, packet, bytes);
     }
 
     fn acknowledge(&mut self, now: Time, index: usize, ack: Option<Ack>) {
@@ -121,23 +111,17 @@ impl World {
             let first = self.flows[index].route[0];
             self.enqueue(now, first, InTransit { flow: index as u32, body }, packet.bytes.into());
         }
-        self.agenda.set(self.links.len() + index, self.flows[index].next_event(now));
+        self.network.wake(index, self.flows[index].next_event(now));
     }
 
     /// Begins the measurement, and takes samples at the end of each bin.
     fn on_clock(&mut self, now: Time) {
-        if self.clock.begins(now) {
+        let Tick { begins, samples } = self.network.tick(now);
+        if begins {
             self.flows.iter_mut().for_each(Flow::begin_measurement);
-            self.links.iter_mut().for_each(Link::begin_measurement);
         }
-        if self.clock.samples(now) {
+        if samples {
             self.flows.iter_mut().for_each(Flow::sample);
-            self.links.iter_mut().for_each(Link::sample);
         }
-        self.set_clock(now);
-    }
-
-    fn set_clock(&mut self, now: Time) {
-        self.agenda.set(self.links.len() + self.flows.len(), self.clock.next_event(now));
     }
 }

@@ -6,7 +6,7 @@ mod events;
 
 use events::{Driver, Op, ops};
 use pcc::CongestionControl;
-use pcc_lab::baselines;
+use pcc_baselines as baselines;
 use pcc_lab::controller::ControllerConfig;
 use proptest::prelude::*;
 use std::time::Duration;

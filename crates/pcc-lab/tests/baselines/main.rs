@@ -5,7 +5,7 @@ mod models;
 mod windows;
 
 use pcc::Rate;
-use pcc_lab::baselines;
+use pcc_baselines as baselines;
 use pcc_lab::link::PathConfig;
 use pcc_lab::sim::{Flow, FlowOutcome, Simulation};
 use std::time::Duration;

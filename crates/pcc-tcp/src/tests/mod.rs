@@ -3,13 +3,14 @@
 mod controls;
 mod core;
 mod fixed;
+mod recording;
 mod regression;
 mod reordering;
 mod replay;
 mod senders;
 mod utilities;
 
-use crate::ffi::Profile;
+use crate::ffi::{Ack, Profile};
 use crate::measured::{Measurement, ONE};
 use pcc::profiles;
 

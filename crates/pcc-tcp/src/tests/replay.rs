@@ -1,15 +1,12 @@
-//! Recordings of kernels, made by `examples/record`: the C core must choose the very rates that it chose there, and the Rust
+//! Recordings of kernels, made by `cargo xtask record`: the C core must choose the very rates that it chose there, and the Rust
 //! core must decide alike from the same results.
-
-#[path = "../../examples/record/recording.rs"]
-mod recording;
 
 use super::core::{Answer, Call, Core, TOLERANCE, agree, is_tie};
 use super::profiles;
+use super::recording::{Kind, Recording};
+use crate::ffi::Profile;
 use crate::ffi::traced::{self, TracedSender};
-use crate::ffi::{Ack, Profile};
 use pcc::{Cut, PathState, Rate, Time};
-use recording::{Kind, Recording};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;

@@ -6,9 +6,9 @@ mod session;
 
 use anyhow::Context;
 use pcc::Rate;
-use pcc_lab::emulator::MTU;
+use pcc_emulator::emulator::MTU;
+use pcc_emulator::host::program;
 use pcc_lab::link::{Capacity, PathConfig, Trace};
-use pcc_lab::program;
 use pcc_lab::quantity;
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -1,7 +1,9 @@
 //! The two ends of the path: a network namespace for the command, and this machine.
 
 use anyhow::{Context, bail};
-use pcc_lab::emulator::{EmulatorError, Namespace, To, Tun};
+use pcc_emulator::EmulatorError;
+use pcc_emulator::emulator::Tun;
+use pcc_emulator::host::{Namespace, To};
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -3,10 +3,10 @@
 use super::internet::Internet;
 use super::network::Network;
 use anyhow::Context;
-use pcc_lab::emulator::guard::{Ended, Guarded};
-use pcc_lab::emulator::{Addressing, Config, Emulator, Report, Route};
+use pcc_emulator::emulator::{Addressing, Config, Emulator, Report, Route};
+use pcc_emulator::host::guard::{Ended, Guarded};
+use pcc_emulator::host::program::Handover;
 use pcc_lab::link::{Counters, PathConfig};
-use pcc_lab::program::Handover;
 use pcc_lab::quantity::{show_bytes, show_duration};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;

@@ -1,0 +1,10 @@
+//! What several controllers are made of: filters, round trips, delivery rates, congestion windows.
+
+pub(crate) mod ack_aggregation;
+pub(crate) mod delivery_rate;
+pub(crate) mod hystart;
+pub(crate) mod persistent;
+pub(crate) mod rounds;
+pub(crate) mod rtt;
+pub(crate) mod window;
+pub(crate) mod windowed_filter;

@@ -1,0 +1,91 @@
+//! Real traffic through the path model: TUN devices in network namespaces, and a thread that moves packets between them.
+//!
+//! ```text
+//! namespace of the senders                                  namespace of the receivers
+//! programs, kernel <-> [left TUN | links, in virtual time | right TUN] <-> programs, kernel
+//! ```
+//!
+//! The kernel hands over super-packets of up to 64 KB where it can. They stay in one piece of memory, but the links see each
+//! packet of the MTU by itself, with its own place in the queue, lost or delivered by itself; those that are delivered together are given
+//! to the kernel as one super-packet again.
+
+mod addressing;
+mod coalesce;
+mod config;
+mod flow;
+mod frame;
+mod network;
+mod packet;
+mod received;
+mod report;
+mod side;
+#[cfg(test)]
+mod tests;
+mod thread;
+mod tun;
+mod vnet;
+
+pub use addressing::Addressing;
+pub use config::{Config, Route};
+pub use report::Report;
+pub use tun::{MTU, Tun};
+
+use crate::error::EmulatorError;
+use crate::realtime::Driver;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// A running emulator; it ends when dropped.
+#[derive(Debug)]
+pub struct Emulator {
+    origin: Instant,
+    delivered_bytes: Arc<AtomicU64>,
+    driver: Driver<Result<Report, EmulatorError>>,
+}
+
+impl Emulator {
+    /// Starts the emulator's thread; time zero is now.
+    ///
+    /// # Errors
+    ///
+    /// When a route names a link that isn't there, one device offloads and the other doesn't, or there is no thread.
+    pub fn start(left: Tun, right: Tun, config: Config) -> Result<Emulator, EmulatorError> {
+        config.check()?;
+        if left.offloads() != right.offloads() {
+            return Err(EmulatorError::Offload);
+        }
+        let origin = Instant::now();
+        let delivered_bytes = Arc::<AtomicU64>::default();
+        let delivered = delivered_bytes.clone();
+        let work = move |stop: &_| thread::Worker::new(left, right, config, origin, delivered).run(stop);
+        let driver = Driver::start("emulator", work)
+            .map_err(|error| EmulatorError::System { doing: "starting the emulator's thread", error })?;
+        Ok(Emulator { origin, delivered_bytes, driver })
+    }
+
+    /// Its time zero.
+    pub fn origin(&self) -> Instant {
+        self.origin
+    }
+
+    /// Bytes of new data delivered so far, from the beginning on.
+    pub fn delivered_bytes(&self) -> u64 {
+        self.delivered_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whether it goes on; it ends by itself when its thread can't, and [`Emulator::stop`] tells why.
+    pub fn is_running(&self) -> bool {
+        self.driver.is_running()
+    }
+
+    /// Ends the emulator; what is on its links is gone.
+    ///
+    /// # Errors
+    ///
+    /// When its thread could not go on.
+    pub fn stop(mut self) -> Result<Report, EmulatorError> {
+        let ended = |error| EmulatorError::System { doing: "ending the emulator", error };
+        self.driver.stop().map_err(ended)?
+    }
+}

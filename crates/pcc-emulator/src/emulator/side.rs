@@ -1,0 +1,19 @@
+//! The two ends of the links.
+
+/// The two ends of the links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// Senders of data.
+    Left,
+    /// Receivers of data.
+    Right,
+}
+
+impl Side {
+    pub fn other(self) -> Side {
+        match self {
+            Side::Left => Side::Right,
+            Side::Right => Side::Left,
+        }
+    }
+}

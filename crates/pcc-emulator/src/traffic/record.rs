@@ -1,0 +1,123 @@
+//! What is known of a flow.
+
+use pcc::Event;
+use pcc_lab::controller::EventLog;
+use pcc_lab::sim::BIN;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What came of a flow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowReport {
+    /// Bytes of data that the receiving program got, if it tells.
+    pub payload_bytes: Option<u64>,
+    /// The same per [`BIN`] from the origin on, up to the last one in which there was some; empty if the receiver only tells the sum.
+    pub payload_bins: Vec<u64>,
+    /// How long after the flow's start a transfer's last byte arrived, if it did.
+    pub completed: Option<Duration>,
+    /// What PCC decided, in times since the origin, where this is recorded.
+    pub events: Vec<Event>,
+    /// Why it ended before its time.
+    pub error: Option<String>,
+}
+
+/// The report of a flow as it grows; both sides write into it.
+#[derive(Debug, Default)]
+pub(super) struct Record(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    report: FlowReport,
+    /// Logs of controllers, and when after the origin their time began.
+    logs: Vec<(Duration, EventLog)>,
+    /// Whether the run is over.
+    closed: bool,
+}
+
+impl Record {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The flow has ended because of this. The first reason stays.
+    pub fn fail(&self, reason: impl ToString) {
+        let mut state = self.state();
+        if !state.closed {
+            state.report.error.get_or_insert_with(|| reason.to_string());
+        }
+    }
+
+    /// The run is over: what ends from now on hasn't failed.
+    pub fn close(&self) {
+        self.state().closed = true;
+    }
+
+    /// The receiver says that it got this many bytes.
+    pub fn set_payload(&self, bytes: u64) {
+        self.state().report.payload_bytes = Some(bytes);
+    }
+
+    /// A controller whose time began at `began` after the origin writes into this log.
+    pub fn add_log(&self, began: Duration, log: EventLog) {
+        self.state().logs.push((began, log));
+    }
+
+    /// The report.
+    pub fn take(&self) -> FlowReport {
+        let mut state = self.state();
+        let logs = std::mem::take(&mut state.logs);
+        let events = logs.iter().flat_map(|(began, log)| log.take().into_iter().map(|event| later(event, *began)));
+        FlowReport { events: events.collect(), ..std::mem::take(&mut state.report) }
+    }
+}
+
+/// The event, in a time that began earlier by this much.
+fn later(mut event: Event, by: Duration) -> Event {
+    match &mut event {
+        Event::Interval { time, result, .. } => {
+            *time += by;
+            result.start += by;
+        }
+        Event::Decision { time, .. } | Event::Phase { time, .. } => *time += by,
+    }
+    event
+}
+
+/// Counts what a receiver gets.
+#[derive(Clone, Debug)]
+pub(super) struct Meter {
+    record: Arc<Record>,
+    origin: Instant,
+    start: Duration,
+    /// Bytes of a transfer.
+    whole: Option<u64>,
+}
+
+impl Meter {
+    pub fn new(record: Arc<Record>, origin: Instant, flow: &super::Flow) -> Meter {
+        let whole = match flow.app {
+            pcc_lab::sim::App::Transfer { bytes } => Some(bytes),
+            _ => None,
+        };
+        record.state().report.payload_bytes = Some(0);
+        Meter { record, origin, start: flow.start, whole }
+    }
+
+    /// This much has arrived.
+    pub fn add(&self, bytes: u64) {
+        let now = self.origin.elapsed();
+        let report = &mut self.record.state().report;
+        let total = report.payload_bytes.get_or_insert_default();
+        *total += bytes;
+        if self.whole.is_some_and(|whole| *total >= whole) {
+            report.completed.get_or_insert(now.saturating_sub(self.start));
+        }
+        let bin = (now.as_nanos() / BIN.as_nanos()) as usize;
+        if report.payload_bins.len() <= bin {
+            report.payload_bins.resize(bin + 1, 0);
+        }
+        if let Some(in_bin) = report.payload_bins.get_mut(bin) {
+            *in_bin += bytes;
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What a report consists of. Rates are in Mbit/s, times in ms unless the name says otherwise, shares are fractions.
+
+use crate::link::PathConfig;
+use crate::sim::Outcome;
+use pcc::Event;
+use serde::Serialize;
+
+/// What a run showed. Rates are in Mbit/s, times in ms unless the name says otherwise, shares are fractions.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunReport {
+    /// Per sweep, its name and the label of its value.
+    pub case: Vec<(String, String)>,
+    /// The seed.
+    pub seed: u64,
+    /// Jain's index of the goodputs of all flows, while all of them ran; `None` with less than two.
+    pub jain: Option<f64>,
+    /// Goodput of all flows.
+    pub goodput: f64,
+    /// Per `[[flow]]`.
+    pub flows: Vec<FlowReport>,
+    /// Per `[[link]]`.
+    pub links: Vec<LinkReport>,
+    /// How the emulator did, if the traffic was real.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emulator: Option<EmulatorReport>,
+    /// The events of each flow's controller, where the run recorded; none for a baseline.
+    #[serde(skip)]
+    pub events: Vec<Vec<Event>>,
+    /// All that was counted.
+    #[serde(skip)]
+    pub outcome: Outcome,
+}
+
+/// What the flows of one `[[flow]]` showed.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlowReport {
+    /// Its name.
+    pub name: String,
+    /// Its controller.
+    pub controller: String,
+    /// How many flows.
+    pub count: usize,
+    /// Goodput of all of them while they ran: data new to the receiver with its headers.
+    pub goodput: f64,
+    /// Goodput in the second half of that time.
+    pub second_half: f64,
+    /// The goodput as a share of what the slowest link of the route could carry; `None` if nothing limits it.
+    pub share: Option<f64>,
+    /// The share of packets that was declared lost.
+    pub loss: f64,
+    /// The share of packets that was declared lost but arrived.
+    pub spurious: f64,
+    /// Mean round-trip time.
+    pub rtt_mean: f64,
+    /// 95th percentile of the round-trip time.
+    pub rtt_p95: f64,
+    /// Mean time that packets waited in queues.
+    pub queueing_mean: f64,
+    /// 95th percentile of it: the self-inflicted delay, where nobody else fills the queue.
+    pub queueing_p95: f64,
+    /// `queueing_p95` as a share of the delay of a full queue.
+    pub inflation: Option<f64>,
+    /// Power: goodput in Mbit/s over the mean round-trip time in seconds.
+    pub power: f64,
+    /// Jain's index among them; `None` if there is one.
+    pub jain: Option<f64>,
+    /// Transfers: how many are complete.
+    pub completed: Option<usize>,
+    /// Transfers: mean completion time, from the start to the arrival of the last byte.
+    pub fct_mean: Option<f64>,
+    /// Transfers: median completion time.
+    pub fct_median: Option<f64>,
+    /// Transfers: 95th percentile of the completion time.
+    pub fct_p95: Option<f64>,
+    /// Videos: the share of time in which it stalled.
+    pub stalled: Option<f64>,
+    /// Seconds from the start until the goodput stayed within 25 % of the fair share for 5 s; the longest of the flows.
+    /// `None` if it never did, or there is no other flow.
+    pub convergence: Option<f64>,
+    /// Standard deviation of the goodput of 1 s bins in the 60 s after that; the largest of the flows.
+    pub deviation: Option<f64>,
+    /// What only real traffic has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub real: Option<RealReport>,
+}
+
+/// What only real traffic has.
+#[derive(Clone, Debug, Serialize)]
+pub struct RealReport {
+    /// Data that the receiving program got, in Mbit/s, without any headers; `None` if it doesn't say.
+    pub payload: Option<f64>,
+    /// Processor time of the sending end in seconds for each 10^9 bytes of delivered packets: that of its thread or program, without what
+    /// the kernel does in interrupts.
+    pub sender_cpu_per_gb: Option<f64>,
+    /// The same of the receiving end.
+    pub receiver_cpu_per_gb: Option<f64>,
+    /// The median of how far what was sent in 30 ms is from the rate that the controller wanted; `None` if that is not known.
+    pub pacing_error: Option<f64>,
+    /// 99 % of the bursts, packets that come to the first link within 10 us of each other, have at most so many packets.
+    pub burst_p99: u64,
+    /// What went wrong at its ends.
+    pub errors: Vec<String>,
+}
+
+/// How the emulator did in a run. Times in microseconds.
+#[derive(Clone, Debug, Serialize)]
+pub struct EmulatorReport {
+    /// Half of all packets left it at most so long after they were due.
+    pub lateness_p50: f64,
+    /// 99 % of all packets did.
+    pub lateness_p99: f64,
+    /// The latest one.
+    pub lateness_max: f64,
+    /// The share of a processor that it took, the receiving hosts' protocol processing included.
+    pub cpu: f64,
+    /// Packets that the kernel lost at the emulator's devices: losses that no link asked for.
+    pub interface_drops: u64,
+    /// Processor time of the whole machine in seconds for each 10^9 bytes of delivered packets.
+    pub system_cpu_per_gb: Option<f64>,
+    /// Why this run doesn't count, if it doesn't.
+    pub doubt: Option<String>,
+}
+
+/// What a link showed.
+#[derive(Clone, Debug, Serialize)]
+pub struct LinkReport {
+    /// Its name.
+    pub name: String,
+    /// Bytes delivered as a share of what it could carry.
+    pub utilisation: Option<f64>,
+    /// The share of packets that was lost at random.
+    pub lost: f64,
+    /// The share of packets that the queue or the policer dropped.
+    pub dropped: f64,
+    /// The link as it was built for this run.
+    #[serde(skip)]
+    pub config: PathConfig,
+}
+
+impl RunReport {
+    /// The same without what only plots over time need.
+    #[must_use]
+    pub fn without_details(self) -> RunReport {
+        RunReport { events: Vec::new(), outcome: Outcome::default(), ..self }
+    }
+}

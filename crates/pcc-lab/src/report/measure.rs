@@ -1,0 +1,206 @@
+//! From what was counted to a report.
+
+use super::data::{FlowReport, LinkReport, RunReport};
+use super::fairness::{convergence, jain};
+use crate::link::PathConfig;
+use crate::scenario::{Case, Layout, Scenario};
+use crate::sim::{Distribution, FlowOutcome, LinkOutcome, Outcome};
+use pcc::{Event, Time};
+use std::time::Duration;
+
+impl RunReport {
+    /// The report of a run whose outcome was `outcome`.
+    pub fn of(
+        case: &Case,
+        seed: u64,
+        Layout { links, groups, .. }: &Layout,
+        outcome: Outcome,
+        events: Vec<Vec<Event>>,
+    ) -> RunReport {
+        let scenario = &case.scenario;
+        let route = |flow| scenario.route(flow).unwrap_or_default();
+        let routes: Vec<Vec<usize>> =
+            scenario.flow.iter().zip(groups).flat_map(|(flow, range)| vec![route(flow); range.len()]).collect();
+        let flows: Vec<FlowReport> = scenario
+            .flow
+            .iter()
+            .zip(groups)
+            .map(|(flow, range)| {
+                Group {
+                    outcomes: &outcome.flows[range.clone()],
+                    all: &outcome.flows,
+                    routes: &routes,
+                    scenario,
+                    links,
+                    route: route(flow),
+                }
+                .report(flow.label(), &flow.controller)
+            })
+            .collect();
+        RunReport {
+            case: case.labels.clone(),
+            seed,
+            jain: among(&outcome.flows, scenario.measure_from.0),
+            goodput: {
+                let bytes: u64 = outcome.flows.iter().map(|flow| flow.delivered_bytes).sum();
+                bytes as f64 * 8e-6 / (scenario.duration.0 - scenario.measure_from.0).as_secs_f64()
+            },
+            flows,
+            emulator: None,
+            links: scenario
+                .link
+                .iter()
+                .zip(links)
+                .zip(&outcome.links)
+                .enumerate()
+                .map(|(index, ((link, config), outcome))| {
+                    let name = link.name.clone().unwrap_or_else(|| format!("{index}"));
+                    link_report(name, config, outcome, scenario)
+                })
+                .collect(),
+            events,
+            outcome,
+        }
+    }
+}
+
+fn link_report(name: String, config: &PathConfig, outcome: &LinkOutcome, scenario: &Scenario) -> LinkReport {
+    let counters = outcome.counters;
+    let share = |part: u64| part as f64 / counters.enqueued.max(1) as f64;
+    let [from, to] = [scenario.measure_from.0, scenario.duration.0].map(|time| Time::ZERO + time);
+    LinkReport {
+        name,
+        utilisation: config.capacity(from, to).map(|bytes| counters.delivered_bytes as f64 / bytes.max(1) as f64),
+        lost: share(counters.lost),
+        dropped: share(counters.dropped + counters.policed),
+        config: config.clone(),
+    }
+}
+
+/// Jain's index of the goodputs while all flows ran, measured in one window.
+fn among(flows: &[FlowOutcome], from: Duration) -> Option<f64> {
+    if flows.len() < 2 {
+        return None;
+    }
+    let start = flows.iter().map(|flow| flow.start.since(Time::ZERO)).max()?.max(from);
+    let end = flows.iter().map(|flow| flow.end.since(Time::ZERO)).min()?;
+    let rates: Vec<f64> = flows.iter().map(|flow| flow.goodput_between(start, end).mbps()).collect();
+    jain(&rates)
+}
+
+/// The flows of one `[[flow]]`.
+struct Group<'a> {
+    outcomes: &'a [FlowOutcome],
+    all: &'a [FlowOutcome],
+    /// The route of each of all flows.
+    routes: &'a [Vec<usize>],
+    scenario: &'a Scenario,
+    links: &'a [PathConfig],
+    route: Vec<usize>,
+}
+
+impl Group<'_> {
+    fn report(&self, name: &str, controller: &str) -> FlowReport {
+        let sum = |part: fn(&FlowOutcome) -> u64| self.outcomes.iter().map(part).sum::<u64>();
+        let (sent, time) = (sum(|flow| flow.sent).max(1) as f64, self.time());
+        let seconds = time.1.since(time.0).as_secs_f64();
+        let delivered = sum(|flow| flow.delivered_bytes);
+        let goodput = if seconds > 0.0 { delivered as f64 * 8e-6 / seconds } else { 0.0 };
+        let capacity = self.route.iter().filter_map(|link| self.links[*link].capacity(time.0, time.1)).min();
+        let all = |part: fn(&FlowOutcome) -> &Distribution| {
+            self.outcomes.iter().fold(Distribution::default(), |all, flow| all.with(part(flow)))
+        };
+        let (rtt, queueing) = (all(|flow| &flow.rtt), all(|flow| &flow.queueing));
+        let measured = Time::ZERO + self.scenario.measure_from.0;
+        let transfers = self.outcomes.iter().any(|flow| flow.complete.is_some());
+        let mut completion: Vec<f64> = self
+            .outcomes
+            .iter()
+            .filter(|flow| flow.complete == Some(true) && flow.start >= measured)
+            .map(completion_time)
+            .collect();
+        completion.sort_by(f64::total_cmp);
+        let converged = self.converged();
+        let [start, end] = [time.0, time.1].map(|time| time.since(Time::ZERO));
+        let middle = start + (end - start) / 2;
+        FlowReport {
+            name: name.to_owned(),
+            controller: controller.to_owned(),
+            count: self.outcomes.len(),
+            goodput,
+            second_half: self.outcomes.iter().map(|flow| flow.goodput_between(middle, end).mbps()).sum(),
+            share: capacity.map(|bytes| delivered as f64 / bytes.max(1) as f64),
+            loss: sum(|flow| flow.lost) as f64 / sent,
+            spurious: sum(|flow| flow.spurious) as f64 / sent,
+            rtt_mean: millis(rtt.mean()),
+            rtt_p95: millis(rtt.quantile(0.95)),
+            queueing_mean: millis(queueing.mean()),
+            queueing_p95: millis(queueing.quantile(0.95)),
+            inflation: self.full_queue().map(|full| millis(queueing.quantile(0.95)) / full),
+            power: if rtt.mean().is_zero() { 0.0 } else { goodput / rtt.mean().as_secs_f64() },
+            jain: among(self.outcomes, self.scenario.measure_from.0),
+            completed: transfers.then_some(completion.len()),
+            fct_mean: mean(&completion),
+            fct_median: quantile(&completion, 0.5),
+            fct_p95: quantile(&completion, 0.95),
+            stalled: mean(&self.outcomes.iter().filter_map(|flow| flow.stall_ratio).collect::<Vec<_>>()),
+            convergence: converged.map(|(time, _)| time),
+            deviation: converged.map(|(_, deviation)| deviation),
+            real: None,
+        }
+    }
+
+    /// From the first start to the last end, within the measurement.
+    fn time(&self) -> (Time, Time) {
+        let measured = Time::ZERO + self.scenario.measure_from.0;
+        let start = self.outcomes.iter().map(|flow| flow.start).min().unwrap_or(measured).max(measured);
+        (start, self.outcomes.iter().map(|flow| flow.end).max().unwrap_or(start).max(start))
+    }
+
+    /// The delay of a full queue of the slowest link at its mean rate, in ms.
+    fn full_queue(&self) -> Option<f64> {
+        let (from, to) = (Time::ZERO, Time::ZERO + self.scenario.duration.0);
+        let delay = |link: &usize| {
+            let link = &self.links[*link];
+            let rate = link.capacity(from, to)? as f64 / to.as_secs_f64();
+            Some((rate, link.queue.limit_bytes(self.scenario.packet_size.into())? as f64 / rate * 1e3))
+        };
+        self.route.iter().filter_map(delay).min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, delay)| delay)
+    }
+
+    /// The worst convergence time and deviation of the flows, with an equal share of the slowest link as the fair one.
+    fn converged(&self) -> Option<(f64, f64)> {
+        if self.all.len() < 2 {
+            return None;
+        }
+        let each = self.outcomes.iter().map(|flow| {
+            let capacity = |link: &usize| Some((self.links[*link].capacity(flow.start, flow.end)?, *link));
+            let (capacity, slowest) = self.route.iter().filter_map(capacity).min()?;
+            let rate = capacity as f64 * 8e-6 / flow.end.since(flow.start).as_secs_f64();
+            let shares = |other: &FlowOutcome| other.start <= flow.start && other.end > flow.start;
+            let passes = |route: &Vec<usize>| route.contains(&slowest);
+            let rivals =
+                self.all.iter().zip(self.routes).filter(|(other, route)| shares(other) && passes(route)).count();
+            convergence(flow, rate / rivals.max(1) as f64)
+        });
+        each.reduce(|a, b| a.zip(b).map(|(a, b)| (a.0.max(b.0), a.1.max(b.1))))?
+    }
+}
+
+fn completion_time(flow: &FlowOutcome) -> f64 {
+    millis(flow.end.since(flow.start))
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The value at a quantile of sorted values, the nearest rank.
+pub fn quantile(sorted: &[f64], quantile: f64) -> Option<f64> {
+    let rank = (quantile * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.max(1) - 1).copied()
+}

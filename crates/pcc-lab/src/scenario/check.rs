@@ -1,0 +1,69 @@
+//! What is wrong with a scenario that the types of its keys can't tell.
+
+use super::error::ScenarioError;
+use super::file::Scenario;
+use crate::sim::HEADER_BYTES;
+use std::path::Path;
+
+/// The most random changes of a link.
+const MOST_CHANGES: u128 = 1_000_000;
+
+impl Scenario {
+    /// Checks what the types of the keys can't; `folder` is where relative paths begin.
+    ///
+    /// # Errors
+    ///
+    /// The first key that is wrong, and why.
+    pub(super) fn check(&self, folder: &Path) -> Result<(), ScenarioError> {
+        let fault = |key: &str, reason: &str| Err(ScenarioError::at(key.to_owned(), reason.to_owned()));
+        if self.duration.0.is_zero() {
+            return fault("duration", "this must be more than 0s");
+        }
+        if self.measure_from >= self.duration {
+            return fault("measure-from", "this must be before the end, which is at duration");
+        }
+        if self.seeds == 0 {
+            return fault("seeds", "this must be at least 1");
+        }
+        if !(HEADER_BYTES + 1..=65_535).contains(&self.packet_size) {
+            return fault("packet-size", "this must be between 41 and 65535 bytes, of which 40 are headers");
+        }
+        if self.link.is_empty() {
+            return fault("link", "a scenario needs at least one [[link]]");
+        }
+        if self.flow.is_empty() {
+            return fault("flow", "a scenario needs at least one [[flow]]");
+        }
+        self.kernel.check().map_err(|(key, reason)| ScenarioError::at(format!("kernel.{key}"), reason))?;
+        for (index, link) in self.link.iter().enumerate() {
+            link.check(folder).map_err(|(key, reason)| ScenarioError::at(format!("link.{index}.{key}"), reason))?;
+            let (key, room) = link.room();
+            if room < self.packet_size.into() && !self.is_reverse(index) {
+                let reason = format!("a packet of {} bytes must fit, or nothing gets through", self.packet_size);
+                return Err(ScenarioError::at(format!("link.{index}.{key}"), reason));
+            }
+            if link.changes_in(self.duration.0) > MOST_CHANGES {
+                let reason = format!("these are more than {MOST_CHANGES} changes");
+                return Err(ScenarioError::at(format!("link.{index}.vary.every"), reason));
+            }
+        }
+        for (index, flow) in self.flow.iter().enumerate() {
+            let at = |(key, reason): (&str, String)| ScenarioError::at(format!("flow.{index}.{key}"), reason);
+            flow.check().map_err(at)?;
+            let limited = self.route(flow).map_err(at)?.iter().any(|link| self.link[*link].is_limited());
+            if !limited && flow.is_endless() {
+                let reason =
+                    "no link of its route has a rate: it would send without end; add rate = \"100mbit\" to one";
+                return fault(&format!("flow.{index}"), reason);
+            }
+            if flow.load.is_some() {
+                // Links that change at random are looked at again when a run begins.
+                let links = self.links(folder, &mut fastrand::Rng::with_seed(1))?;
+                self.transfers(flow, &links).map_err(at)?;
+            }
+            self.reverse(flow).map_err(at)?;
+            self.reverse_delay(flow).map_err(at)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,16 @@
+//! What is wrong with one table of a scenario.
+
+use crate::controller::ControllerError;
+
+/// The key that is wrong, and the reason.
+pub(crate) type Fault = (&'static str, String);
+
+/// The key that an error of a controller is about, and its text.
+pub(crate) fn fault_of(error: &ControllerError) -> Fault {
+    let key = match error {
+        ControllerError::Value { .. } | ControllerError::Unknown { what: "constant", .. } => "set",
+        ControllerError::Formula { .. } => "utility",
+        _ => "controller",
+    };
+    (key, error.to_string())
+}

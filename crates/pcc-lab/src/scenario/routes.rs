@@ -1,0 +1,110 @@
+//! Which links a flow passes, how long the way back is, and when the flows of a group begin.
+
+use super::error::ScenarioError;
+use super::fault::Fault;
+use super::file::Scenario;
+use super::flow::{Flow, MOST_FLOWS};
+use super::link::Link;
+use crate::link::PathConfig;
+use pcc::Time;
+use std::path::Path;
+use std::time::Duration;
+
+impl Scenario {
+    /// The links that a flow passes.
+    pub(crate) fn route(&self, flow: &Flow) -> Result<Vec<usize>, Fault> {
+        match &flow.route {
+            None => match (0..self.link.len()).filter(|index| !self.is_reverse(*index)).collect() {
+                route if route == [0; 0] => {
+                    Err(("route", "every link carries acknowledgements: name one to pass".to_owned()))
+                }
+                route => Ok(route),
+            },
+            Some(names) if names.is_empty() => Err(("route", "a route has at least one link".to_owned())),
+            Some(names) => names.iter().map(|name| self.link_named(name).map_err(|reason| ("route", reason))).collect(),
+        }
+    }
+
+    /// Whether a link carries acknowledgements only: it is some flow's way back and on nobody's route.
+    pub(super) fn is_reverse(&self, index: usize) -> bool {
+        let name = self.link[index].name.as_deref();
+        name.is_some()
+            && self.flow.iter().any(|flow| flow.reverse.as_deref() == name)
+            && !self.flow.iter().flat_map(|flow| flow.route.iter().flatten()).any(|link| Some(link.as_str()) == name)
+    }
+
+    /// The link that a flow's acknowledgements pass.
+    pub(super) fn reverse(&self, flow: &Flow) -> Result<Option<usize>, Fault> {
+        flow.reverse.as_ref().map(|name| self.link_named(name).map_err(|reason| ("reverse", reason))).transpose()
+    }
+
+    fn link_named(&self, name: &str) -> Result<usize, String> {
+        self.link.iter().position(|link| link.name.as_deref() == Some(name)).ok_or_else(|| {
+            let known: Vec<&str> = self.link.iter().filter_map(|link| link.name.as_deref()).collect();
+            match known.is_empty() {
+                true => format!("there is no link \"{name}\"; give the links names"),
+                false => format!("there is no link \"{name}\"; known are {}", known.join(", ")),
+            }
+        })
+    }
+
+    /// What a flow's acknowledgements take, besides the delay of its reverse link.
+    pub(super) fn reverse_delay(&self, flow: &Flow) -> Result<Duration, Fault> {
+        let forward: Duration = self.route(flow)?.into_iter().map(|index| self.link[index].delay.0).sum();
+        let back = self.reverse(flow)?.map_or(Duration::ZERO, |index| self.link[index].delay.0);
+        match flow.rtt {
+            Some(rtt) => rtt
+                .0
+                .checked_sub(forward + back)
+                .ok_or_else(|| ("rtt", format!("this must be at least {:?}, the delay of the links", forward + back))),
+            None if flow.reverse.is_some() => Ok(Duration::ZERO),
+            None => Ok(forward),
+        }
+    }
+
+    /// The links for a run, with random choices from `rng`; `folder` is where trace files are.
+    pub(super) fn links(&self, folder: &Path, rng: &mut fastrand::Rng) -> Result<Vec<PathConfig>, ScenarioError> {
+        let build = |(index, link): (usize, &Link)| {
+            let at = |(key, reason): Fault| ScenarioError::at(format!("link.{index}.{key}"), reason);
+            link.build(folder, self.duration.0, rng).map_err(at)
+        };
+        self.link.iter().enumerate().map(build).collect()
+    }
+
+    /// How many transfers come on average, where a flow asks for a load of its route.
+    pub(super) fn transfers(&self, flow: &Flow, links: &[PathConfig]) -> Result<Option<f64>, Fault> {
+        let (Some(load), Some(size)) = (flow.load, flow.size) else { return Ok(None) };
+        let end = Time::ZERO + self.end(flow);
+        let capacity = self.route(flow)?.into_iter().filter_map(|link| links[link].capacity(Time::ZERO, end)).min();
+        let Some(capacity) = capacity else {
+            return Err(("load", "this is a share of the rate of the route, and no link of it has one".to_owned()));
+        };
+        let transfers = capacity as f64 * load.0 / size.0 as f64;
+        if transfers > f64::from(MOST_FLOWS) {
+            return Err(("load", format!("these are {transfers:.0} transfers; at most {MOST_FLOWS} can be simulated")));
+        }
+        Ok(Some(transfers))
+    }
+
+    /// When a flow ends.
+    fn end(&self, flow: &Flow) -> Duration {
+        flow.stop.map_or(self.duration.0, |stop| stop.0.min(self.duration.0))
+    }
+
+    /// When the flows of a group begin.
+    pub(super) fn starts(&self, flow: &Flow, transfers: Option<f64>, rng: &mut fastrand::Rng) -> Vec<Duration> {
+        let Some(transfers) = transfers else {
+            return (0..flow.count).map(|index| flow.start.0 + flow.stagger.0 * index).collect();
+        };
+        let end = self.end(flow);
+        let mean_gap = end.as_secs_f64() / transfers;
+        let mut starts = Vec::new();
+        let mut at = flow.start.0;
+        while at < end {
+            starts.push(at);
+            // An exponential gap, by inversion; 1 - u is never 0.
+            at += Duration::from_secs_f64((-libm::log(1.0 - rng.f64()) * mean_gap).min(1e6));
+        }
+        starts
+    }
+}

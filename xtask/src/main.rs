@@ -1,0 +1,64 @@
+//! What maintainers of PCC run: the tables of the documents, the accuracy of emulator and relay, recordings of kernels.
+
+mod baselines_table;
+mod emulator_accuracy;
+mod peers;
+mod peers_table;
+#[cfg(feature = "tcp")]
+mod record;
+mod relay_accuracy;
+
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+
+/// What maintainers of PCC run.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Prints the table of docs/baselines.md: our baselines beside independent implementations, medians over seeds.
+    BaselinesTable {
+        /// Where the data are: docs/data.
+        folder: PathBuf,
+    },
+    /// Runs controllers over the links on standard input (docs/data/links.csv), and prints rows of docs/data/noq.csv or ours.csv.
+    Peers {
+        /// Whose controllers.
+        whose: peers::Whose,
+    },
+    /// Prints the table of docs/peers.md: what real senders did on the emulator, medians over seeds.
+    PeersTable {
+        /// The scenario, which gives the order of the rows: benches/peers/grid.toml.
+        scenario: PathBuf,
+        /// The JSON lines of `pcc lab run`: docs/data/peers.jsonl.
+        data: PathBuf,
+    },
+    /// Measures how exactly the emulator does what it should, with real UDP traffic: a minute and a half, as root.
+    EmulatorAccuracy {
+        /// JSON instead of Markdown tables.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Measures how exactly the relay of `pcc demo` does what it should: a minute.
+    RelayAccuracy,
+    /// Records what the kernel's PCC is told while a command runs, for the replay in crates/pcc-tcp: as root.
+    #[cfg(feature = "tcp")]
+    Record(record::Args),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Cli::parse().task {
+        Task::BaselinesTable { folder } => baselines_table::run(&folder),
+        Task::Peers { whose } => peers::run(whose),
+        Task::PeersTable { scenario, data } => peers_table::run(&scenario, &data),
+        Task::EmulatorAccuracy { json } => emulator_accuracy::run(json),
+        Task::RelayAccuracy => Ok(relay_accuracy::run()?),
+        #[cfg(feature = "tcp")]
+        Task::Record(args) => record::run(args),
+    }
+}
