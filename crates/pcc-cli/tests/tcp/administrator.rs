@@ -1,6 +1,6 @@
 //! `pcc tcp load`, `unload` and `status` as administrators use them.
 
-use crate::command::{Named, as_user, is_available, loader, machine, status, tcp};
+use crate::command::{Named, as_user, is_available, loader, machine, machine_that_pins, status, tcp};
 use pcc_tcp::kernel::{Controller, pinned};
 use rustix::net::sockopt::set_tcp_congestion;
 
@@ -11,7 +11,7 @@ fn registered() -> usize {
 
 #[test]
 fn pinned_controllers_stay_until_they_are_unloaded() {
-    let Some(_machine) = machine() else { return };
+    let Some(_machine) = machine_that_pins() else { return };
     tcp(&["status"], 1);
     tcp(&["load", "--pin", "--profile", "allegro"], 0);
     let allegro = status("pcc_allegro");
@@ -33,7 +33,7 @@ fn pinned_controllers_stay_until_they_are_unloaded() {
 
 #[test]
 fn new_programs_take_the_place_of_old_ones_under_live_connections() {
-    let Some(_machine) = machine() else { return };
+    let Some(_machine) = machine_that_pins() else { return };
     tcp(&["load", "--pin"], 0);
     let host = Named::new();
     tcp(&["default", "--netns", &host.name], 0);
@@ -111,7 +111,7 @@ fn two_profiles_work_at_once() {
 
 #[test]
 fn other_users_are_told_what_it_needs() {
-    let Some(_machine) = machine() else { return };
+    let Some(_machine) = machine_that_pins() else { return };
     let refused = |arguments: &[&str], said: &str| {
         let Some(mut command) = as_user(arguments) else { return };
         command.exits(1);

@@ -5,6 +5,7 @@ use crate::support::{Alone, alone};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use pcc_emulator::host::Namespace;
 use pcc_tcp::kernel::{available, pinned, unpin};
+use rustix::fs::statfs;
 use rustix::net::sockopt::tcp_congestion;
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -20,6 +21,18 @@ pub struct Machine {
 /// Waits until no other test uses the kernel's controllers; `None`, with a line that says why, where they can't be loaded.
 pub fn machine() -> Option<Machine> {
     Some(Machine { _alone: alone()? })
+}
+
+/// As [`machine`], where controllers can be pinned, too.
+pub fn machine_that_pins() -> Option<Machine> {
+    let machine = machine()?;
+    let is_there = statfs("/sys/fs/bpf").is_ok_and(|about| about.f_type as u64 == 0xcafe_4a11);
+    let mounts = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
+    if !is_there && mounts("self") != mounts("1") {
+        println!("skipped: /sys/fs/bpf is no BPF filesystem, and in a container of its own `pcc` mounts none");
+        return None;
+    }
+    Some(machine)
 }
 
 impl Drop for Machine {

@@ -1,6 +1,6 @@
 //! `pcc tcp default`.
 
-use crate::command::{Named, is_available, loader, machine, tcp};
+use crate::command::{Named, is_available, loader, machine, machine_that_pins, tcp};
 use crate::common::{Pcc, pcc};
 use pcc_emulator::host::To;
 use rustix::net::sockopt::tcp_congestion;
@@ -39,7 +39,7 @@ fn the_default_of_a_namespace_changes_and_comes_back() {
 
 #[test]
 fn unloading_tells_whose_default_it_still_is() {
-    let Some(_machine) = machine() else { return };
+    let Some(_machine) = machine_that_pins() else { return };
     tcp(&["load", "--pin"], 0);
     let host = Named::new();
     tcp(&["default", "allegro", "--netns", &host.name], 0);
