@@ -2,6 +2,7 @@
 
 mod baselines_table;
 mod emulator_accuracy;
+mod modules;
 mod peers;
 mod peers_table;
 #[cfg(feature = "tcp")]
@@ -46,6 +47,8 @@ enum Task {
     },
     /// Measures how exactly the relay of `pcc demo` does what it should: a minute.
     RelayAccuracy,
+    /// Counts the lines of each crate, and fails if modules use each other in circles.
+    Modules,
     /// Records what the kernel's PCC is told while a command runs, for the replay in crates/pcc-tcp: as root.
     #[cfg(feature = "tcp")]
     Record(record::Args),
@@ -58,6 +61,7 @@ fn main() -> anyhow::Result<()> {
         Task::PeersTable { scenario, data } => peers_table::run(&scenario, &data),
         Task::EmulatorAccuracy { json } => emulator_accuracy::run(json),
         Task::RelayAccuracy => Ok(relay_accuracy::run()?),
+        Task::Modules => modules::run(),
         #[cfg(feature = "tcp")]
         Task::Record(args) => record::run(args),
     }

@@ -8,6 +8,8 @@ pub mod quic;
 pub mod realtime;
 pub mod relay;
 mod run;
+#[cfg(test)]
+mod testing;
 pub mod traffic;
 
 pub use error::EmulatorError;

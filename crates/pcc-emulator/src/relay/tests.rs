@@ -1,7 +1,10 @@
 use super::*;
+use crate::testing::receive;
+use nix::sys::socket::{setsockopt, sockopt};
 use pcc::Rate;
+use pcc_lab::link::PathConfig;
 use std::net::UdpSocket;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -63,15 +66,12 @@ fn burst() -> (Rate, Duration, RelayReport) {
     let (rate, packets) = (Rate::from_mbps(20.0), 100u64);
     let path = PathConfig { capacity: rate.into(), queue: (1 << 20).into(), ..PathConfig::delay_only(15 * MS) };
     let (relay, sender, receiver) = start(path, PathConfig::delay_only(15 * MS));
-    let sending = std::thread::spawn(move || (0..packets).try_for_each(|_| sender.send(&[0; 1472]).map(drop)));
-    let began = Instant::now();
+    setsockopt(&receiver, sockopt::ReceiveTimestampns, &true).unwrap();
+    let began = SystemTime::now();
+    (0..packets).for_each(|_| drop(sender.send(&[0; 1472]).unwrap()));
     let mut buffer = [0; 2000];
-    let mut arrivals = Vec::new();
-    for _ in 0..packets {
-        receiver.recv(&mut buffer).unwrap();
-        arrivals.push(began.elapsed());
-    }
-    sending.join().unwrap().unwrap();
+    let arrivals: Vec<Duration> =
+        (0..packets).map(|_| receive(&receiver, &mut buffer).duration_since(began).unwrap_or_default()).collect();
     let mut errors: Vec<Duration> =
         (1..).zip(&arrivals).map(|(i, arrival)| (*arrival).abs_diff(rate.time_for(i * 1500) + 15 * MS)).collect();
     errors.sort_unstable();

@@ -7,106 +7,34 @@
 //! sender does. Outside programs don't, for some of them never wait.
 
 mod app;
+mod group;
 mod pacing;
+mod place;
 mod programs;
 mod quic;
 mod record;
+mod running;
+mod stage;
 mod tcp;
 #[cfg(test)]
 mod tests;
 mod worker;
 
-pub use quic::QuicControl;
-pub use record::FlowReport;
+pub use group::{Flow, FlowReport, Group, GroupReport, QuicControl, Stack};
 
 use crate::error::EmulatorError;
 use crate::host::{Namespace, open_files};
-use pacing::PacingErrors;
 use pcc_lab::sim::App;
-use record::Record;
-use std::net::Ipv4Addr;
-use std::sync::Arc;
+use place::Place;
+use running::Running;
+use stage::Stage;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
-use worker::{Stage, Worker};
-
-/// Flows of one kind: a `[[flow]]` of a scenario.
-#[derive(Clone, Debug)]
-pub struct Group {
-    /// What they run on.
-    pub stack: Stack,
-    /// The flows.
-    pub flows: Vec<Flow>,
-}
-
-/// What a flow runs on.
-#[derive(Clone, Debug)]
-pub enum Stack {
-    /// The kernel's TCP.
-    Tcp {
-        /// The name of a congestion control of the kernel, as of `TCP_CONGESTION` in tcp(7).
-        controller: String,
-    },
-    /// QUIC, with packets of 1500 bytes.
-    Quic {
-        /// The controller.
-        control: QuicControl,
-    },
-    /// Outside programs; what they send is their own business, whatever [`Flow::app`] says.
-    ///
-    /// Each command line is split as a shell splits words and quotes, and no shell is run unless it is the program. In the words
-    /// `{server}` and `{client}` are the addresses of the two ends, and `{seconds}` is how long the flow lasts.
-    Programs {
-        /// Runs on the left from the start of a flow to its stop.
-        client: String,
-        /// Runs on the right before that, one for each flow. The last line `received N bytes` that it prints tells what it got.
-        server: Option<String>,
-    },
-}
-
-/// A flow.
-#[derive(Clone, Debug)]
-pub struct Flow {
-    /// What there is to send; anything but a video.
-    pub app: App,
-    /// When it begins, counted from the origin of the run.
-    pub start: Duration,
-    /// When it ends, whatever there is to send; counted likewise.
-    pub stop: Option<Duration>,
-    /// The sender's address.
-    pub sender: Ipv4Addr,
-    /// The receiver's address.
-    pub receiver: Ipv4Addr,
-    /// The seed of the controller's random choices.
-    pub seed: u64,
-}
-
-/// What came of a group.
-#[derive(Clone, Debug)]
-pub struct GroupReport {
-    /// Per flow.
-    pub flows: Vec<FlowReport>,
-    /// Processor time of the sending side.
-    pub sender_cpu: Option<Duration>,
-    /// Processor time of the receiving side.
-    pub receiver_cpu: Option<Duration>,
-    /// The median of |sent / commanded - 1| over windows of 30 ms in which the controller's rate alone limited a flow; `None` where
-    /// there was no such window, or no such rate.
-    pub pacing_error: Option<f64>,
-}
 
 /// Flows that are set up or run. They end when this is dropped.
 pub struct Traffic {
     stage: watch::Sender<Stage>,
     groups: Vec<Running>,
-}
-
-/// A group that is set up or runs.
-struct Running {
-    records: Vec<Arc<Record>>,
-    sender: Worker,
-    receiver: Worker,
-    pacing: PacingErrors,
 }
 
 /// Sets up all flows of a run that lasts for `duration`: the receivers listen when this returns, and outside servers had some time to
@@ -137,21 +65,6 @@ pub fn start(
     });
     let groups = groups.collect::<Result<_, _>>()?;
     Ok(Traffic { stage, groups })
-}
-
-/// Where a group is set up.
-struct Place<'a> {
-    left: &'a Namespace,
-    right: &'a Namespace,
-    /// Which `[[flow]]` it is.
-    index: usize,
-    stage: &'a watch::Sender<Stage>,
-}
-
-impl Place<'_> {
-    fn fault(&self, key: &'static str, reason: impl ToString) -> EmulatorError {
-        EmulatorError::Flow { flow: self.index, key, reason: reason.to_string() }
-    }
 }
 
 impl Traffic {

@@ -1,30 +1,23 @@
 //! Flows on QUIC.
 
 use super::app::{self, Output};
+use super::group::{Flow, QuicControl};
 use super::pacing::PacingErrors;
+use super::place::Place;
 use super::record::{Meter, Record};
+use super::running::Running;
 use super::worker::{Worker, send};
-use super::{Flow, Place, Running};
 use crate::emulator::MTU;
 use crate::error::EmulatorError;
 use crate::quic::{self, BlockWriter, Identity, SERVER_NAME};
 use crate::relay::{IP_UDP_HEADERS, enlarge_buffers};
 use noq::{ClientConfig, Connection, ServerConfig, TransportConfig, VarInt};
-use pcc_lab::controller::{ControllerConfig, ControllerError, Recipe};
+use pcc_lab::controller::{ControllerError, Recipe};
 use pcc_quic::{Algorithm, Factory, Transport, windows};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Instant;
-
-/// A controller under QUIC.
-#[derive(Clone, Debug, PartialEq)]
-pub enum QuicControl {
-    /// One of ours or of the lab's baselines.
-    Lab(ControllerConfig),
-    /// One by pcc-quic's names, among them those that come with noq.
-    Noq(Algorithm),
-}
 
 /// UDP payload of a packet that just fits through the devices.
 const PAYLOAD: u16 = MTU - IP_UDP_HEADERS as u16;

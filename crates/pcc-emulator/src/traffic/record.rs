@@ -1,25 +1,11 @@
 //! What is known of a flow.
 
+use super::group::{Flow, FlowReport};
 use pcc::Event;
 use pcc_lab::controller::EventLog;
 use pcc_lab::sim::BIN;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-
-/// What came of a flow.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct FlowReport {
-    /// Bytes of data that the receiving program got, if it tells.
-    pub payload_bytes: Option<u64>,
-    /// The same per [`BIN`] from the origin on, up to the last one in which there was some; empty if the receiver only tells the sum.
-    pub payload_bins: Vec<u64>,
-    /// How long after the flow's start a transfer's last byte arrived, if it did.
-    pub completed: Option<Duration>,
-    /// What PCC decided, in times since the origin, where this is recorded.
-    pub events: Vec<Event>,
-    /// Why it ended before its time.
-    pub error: Option<String>,
-}
 
 /// The report of a flow as it grows; both sides write into it.
 #[derive(Debug, Default)]
@@ -94,7 +80,7 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    pub fn new(record: Arc<Record>, origin: Instant, flow: &super::Flow) -> Meter {
+    pub fn new(record: Arc<Record>, origin: Instant, flow: &Flow) -> Meter {
         let whole = match flow.app {
             pcc_lab::sim::App::Transfer { bytes } => Some(bytes),
             _ => None,

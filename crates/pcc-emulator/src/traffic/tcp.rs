@@ -1,10 +1,12 @@
 //! Flows on the kernel's TCP.
 
 use super::app::{self, Output};
+use super::group::Flow;
 use super::pacing::PacingErrors;
+use super::place::Place;
 use super::record::{Meter, Record};
+use super::running::Running;
 use super::worker::{Worker, send};
-use super::{Flow, Place, Running};
 use crate::error::EmulatorError;
 use rustix::net::sockopt::set_tcp_congestion;
 use socket2::SockRef;

@@ -1,6 +1,7 @@
 use super::*;
 use pcc_lab::controller::ControllerConfig;
 use pcc_quic::Algorithm;
+use std::net::Ipv4Addr;
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -1,7 +1,9 @@
 //! The threads of a group.
 
+use super::group::Flow;
+use super::place::Place;
 use super::record::Record;
-use super::{Flow, Place};
+use super::stage::Stage;
 use crate::error::EmulatorError;
 use crate::realtime::{Priority, be_punctual, thread_cpu};
 use pcc_quic::precise::Timer;
@@ -11,17 +13,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-
-/// Where a run is.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Stage {
-    /// Everything is set up.
-    Ready,
-    /// Flows count from this instant.
-    Going(Instant),
-    /// It is over.
-    Over,
-}
 
 /// Tells when a run is over.
 #[derive(Clone, Debug)]

@@ -3,13 +3,12 @@
 use crate::emulator::*;
 use crate::error::EmulatorError;
 use crate::host::{Namespace, To};
-use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
-use nix::sys::time::TimeSpec;
+use crate::testing::receive;
+use nix::sys::socket::{setsockopt, sockopt};
 use pcc::Rate;
 use pcc_lab::link::{Loss, PathConfig};
-use std::io::{IoSliceMut, Read, Write};
+use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
-use std::os::fd::AsRawFd;
 use std::time::{Duration, SystemTime};
 
 const MS: Duration = Duration::from_millis(1);
@@ -59,17 +58,6 @@ fn udp(host: &Namespace, address: Ipv4Addr) -> UdpSocket {
     let socket = host.run(|| Ok(UdpSocket::bind((address, 5000)).unwrap())).unwrap();
     socket.set_read_timeout(Some(20 * SECOND)).unwrap();
     socket
-}
-
-/// Receives a datagram; when it came by the kernel's clock, so that it doesn't count when this thread woke up.
-fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> SystemTime {
-    let mut control = nix::cmsg_space!(TimeSpec);
-    let mut iov = [IoSliceMut::new(buffer)];
-    let message = recvmsg::<()>(socket.as_raw_fd(), &mut iov, Some(&mut control), MsgFlags::empty()).unwrap();
-    match message.cmsgs().unwrap().next() {
-        Some(ControlMessageOwned::ScmTimestampns(at)) => SystemTime::UNIX_EPOCH + Duration::from(at),
-        other => panic!("no time but {other:?}"),
-    }
 }
 
 #[test]

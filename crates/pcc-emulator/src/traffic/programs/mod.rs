@@ -4,10 +4,12 @@ mod command;
 mod output;
 mod program;
 
+use super::group::Flow;
 use super::pacing::PacingErrors;
+use super::place::Place;
 use super::record::Record;
+use super::running::Running;
 use super::worker::{Over, Worker};
-use super::{Flow, Place, Running};
 use crate::error::EmulatorError;
 use crate::host::Namespace;
 use command::CommandLine;

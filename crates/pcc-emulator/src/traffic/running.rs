@@ -1,0 +1,14 @@
+//! A group that is set up or runs.
+
+use super::pacing::PacingErrors;
+use super::record::Record;
+use super::worker::Worker;
+use std::sync::Arc;
+
+/// A group that is set up or runs.
+pub(super) struct Running {
+    pub records: Vec<Arc<Record>>,
+    pub sender: Worker,
+    pub receiver: Worker,
+    pub pacing: PacingErrors,
+}
