@@ -1,6 +1,7 @@
 //! What may go wrong.
 
-use super::{Controller, Holder};
+use super::controller::Controller;
+use super::holder::Holder;
 use std::io;
 use std::path::PathBuf;
 

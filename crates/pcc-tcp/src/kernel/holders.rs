@@ -1,37 +1,24 @@
-//! What keeps a controller registered.
+//! Which controllers are registered or pinned, and what keeps them so.
 
-use super::{Controller, pinned};
+use super::controller::Controller;
+use super::holder::Holder;
 use libbpf_rs::MapType;
 use libbpf_rs::query::MapInfoIter;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// What keeps a controller registered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Holder {
-    /// A pin in [`super::PINS`], until it is removed.
-    Pin,
-    /// A process, until it ends.
-    Process {
-        /// Its id.
-        id: u32,
-        /// The name of its program.
-        name: String,
-    },
-    /// A pin elsewhere, or a process that this user can't look into.
-    Unknown,
+/// Where the links of pinned controllers are, under the kernel's names of the controllers.
+pub const PINS: &str = "/sys/fs/bpf/pcc";
+
+/// Where the link of a pinned controller is.
+pub(super) fn path(controller: Controller) -> PathBuf {
+    Path::new(PINS).join(controller.name())
 }
 
-impl fmt::Display for Holder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Holder::Pin => f.write_str("pinned"),
-            Holder::Process { id, name } => write!(f, "process {id} ({name})"),
-            Holder::Unknown => f.write_str("unknown"),
-        }
-    }
+/// The controllers that are pinned, as far as this user can see them.
+pub fn pinned() -> Vec<Controller> {
+    Controller::ALL.into_iter().filter(|&controller| path(controller).exists()).collect()
 }
 
 /// The congestion controls that the kernel has now, those of others included.

@@ -1,25 +1,18 @@
 //! Controllers that stay when their loader ends: pinned in the BPF filesystem.
 
-use super::{Controller, Error, Holder, Registered, holders, load};
+use super::holders::{PINS, holders, path};
+use super::{Controller, Error, Holder, Registered, load};
 use libbpf_rs::Link;
 use rustix::fs::statfs;
 use rustix::mount::{MountFlags, mount};
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// Where the links of pinned controllers are, under the kernel's names of the controllers.
-pub const PINS: &str = "/sys/fs/bpf/pcc";
 
 const BPFFS: &str = "/sys/fs/bpf";
 /// `BPF_FS_MAGIC` of `linux/magic.h`.
 const BPFFS_MAGIC: u64 = 0xcafe_4a11;
-
-fn path(controller: Controller) -> PathBuf {
-    Path::new(PINS).join(controller.name())
-}
 
 /// Lets the controllers stay when this process ends, until [`unpin`] or a restart of the machine.
 ///
@@ -39,11 +32,6 @@ pub fn pin(mut registered: Registered) -> Result<(), Error> {
         }
     }
     pinned.map_err(Error::bpf("pinning the controllers"))
-}
-
-/// The controllers that are pinned, as far as this user can see them.
-pub fn pinned() -> Vec<Controller> {
-    Controller::ALL.into_iter().filter(|&controller| path(controller).exists()).collect()
 }
 
 /// Puts the programs of this build in the place of those of pinned controllers. Each name is there all the time;
