@@ -1,7 +1,7 @@
 //! Named sets of all constants, each with its source.
 
-use crate::control::allegro::{Allegro, AllegroConfig};
-use crate::control::vivace::{DoubleCheck, GradientFilter, LossSignificance, Pairs, Vivace, VivaceConfig};
+use crate::control::allegro::{AllegroConfig, AllegroControl};
+use crate::control::vivace::{DoubleCheck, GradientFilter, LossSignificance, Pairs, VivaceConfig, VivaceControl};
 use crate::control::{Amplifier, LeastStep, RateBounds, RateControl, StartConfig, StartExit, StepConfig};
 use crate::sender::{Guards, Pcc};
 use crate::units::Rate;
@@ -37,10 +37,9 @@ pub enum ControlConfig {
 impl Profile {
     /// A controller with random choices from `seed`.
     pub fn build(&self, seed: u64) -> Pcc {
-        let rng = fastrand::Rng::with_seed(seed);
         let control: Box<dyn RateControl> = match self.control.clone() {
-            ControlConfig::Allegro(config) => Box::new(Allegro::new(config, rng)),
-            ControlConfig::Vivace(config) => Box::new(Vivace::new(config, rng)),
+            ControlConfig::Allegro(config) => Box::new(AllegroControl::new(config, seed)),
+            ControlConfig::Vivace(config) => Box::new(VivaceControl::new(config, seed)),
         };
         Pcc::new(self.utility.shared(), control, self.guards)
     }

@@ -1,6 +1,7 @@
 //! Rate control: which rates to try, and where to go from what they were worth.
 
 pub mod allegro;
+mod phases;
 mod probes;
 mod starting;
 mod step;

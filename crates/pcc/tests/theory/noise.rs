@@ -2,8 +2,8 @@
 //! their binomial probabilities, which is exact, and each outcome is put to the controller.
 
 use super::{assert_close, measured};
-use pcc::control::allegro::{Allegro, AllegroConfig};
-use pcc::control::vivace::{Pairs, Vivace, VivaceConfig};
+use pcc::control::allegro::{AllegroConfig, AllegroControl};
+use pcc::control::vivace::{Pairs, VivaceConfig, VivaceControl};
 use pcc::control::{PathState, StartConfig, StartExit};
 use pcc::profiles::{self, ControlConfig};
 use pcc::{Cut, Measurement, RateControl, Role, Time, Utility, utility};
@@ -96,9 +96,8 @@ fn t15_allegro_pair_under_random_loss() {
             let config =
                 AllegroConfig { start: start(100.0), min_step: step, max_step: step, pairs: 1, ..config.clone() };
             let packets = packets_of_pair(487, step);
-            let up = probability(packets, p, |lost| {
-                raises(Allegro::new(config.clone(), fastrand::Rng::with_seed(1)), &utility, packets, lost)
-            });
+            let up =
+                probability(packets, p, |lost| raises(AllegroControl::new(config.clone(), 1), &utility, packets, lost));
             assert_close(up, expected, 0.01, (p, step));
         }
     }
@@ -108,9 +107,7 @@ fn t15_allegro_pair_under_random_loss() {
 fn vivace_points_up(config: &VivaceConfig, utility: utility::Vivace, p: f64) -> f64 {
     let config = VivaceConfig { start: start(90.0), pairs: Pairs::One, ..config.clone() };
     let packets = packets_of_pair(225, config.probe_step);
-    probability(packets, p, |lost| {
-        raises(Vivace::new(config.clone(), fastrand::Rng::with_seed(1)), &utility, packets, lost)
-    })
+    probability(packets, p, |lost| raises(VivaceControl::new(config.clone(), 1), &utility, packets, lost))
 }
 
 /// T-15: the probability that one pair of Vivace's points up under random loss, and the spread of its utility
