@@ -8,7 +8,7 @@ use super::core::{Answer, Call, Core, TOLERANCE, agree, is_tie};
 use super::profiles;
 use crate::ffi::traced::{self, TracedSender};
 use crate::ffi::{Ack, Profile};
-use pcc::{Cut, PathState, Rate, Time};
+use pcc::{Cut, PathState, Rate};
 use recording::{Kind, Recording};
 use std::fs;
 use std::path::Path;
@@ -64,7 +64,7 @@ fn in_rust(call: &traced::Call) -> (Call, Answer) {
     let same = match call.kind {
         traced::PLAN => {
             let rtt = Duration::from_nanos(call.path.rtt);
-            Call::Plan(PathState { now: Time::ZERO, mtu: call.path.mtu, rtt, min_rtt: rtt })
+            Call::Plan(PathState::new(call.path.mtu, rtt))
         }
         traced::RESULT => Call::Result(call.plan.role(), call.result.in_rust()),
         traced::CUT => Call::Cut([Cut::Loss, Cut::Silence, Cut::Restart][call.cut as usize]),

@@ -17,19 +17,19 @@ use core::ops::Range;
     serde(rename_all = "kebab-case", deny_unknown_fields)
 )]
 pub struct AllegroConfig {
-    /// The start-up phase.
+    /// How start-up begins, what it overlooks and where it ends.
     pub start: StartConfig,
-    /// epsilon_min: the first probe step, and the unit of the adjusting steps.
+    /// epsilon_min, a fraction of the rate: the first probe step, and the unit of the adjusting steps.
     pub min_step: f64,
-    /// epsilon_max: the largest probe step.
+    /// epsilon_max, a fraction of the rate: the largest probe step.
     pub max_step: f64,
     /// Pairs of probes per decision, one or two; all must agree.
     pub pairs: usize,
     /// The length of an interval in round-trip times is drawn from this range.
     pub interval_rtts: Range<f64>,
-    /// Packets that an interval has at least.
+    /// The fewest packets of an interval.
     pub min_packets: u64,
-    /// The bounds of the rate.
+    /// Between which rates it moves, probes included.
     pub bounds: RateBounds,
 }
 

@@ -51,7 +51,7 @@ impl VivaceControl {
         match self.config.gradient_filter {
             GradientFilter::Threshold(threshold) if gradient.abs() < threshold => *gradient = 0.0,
             GradientFilter::Threshold(_) => {}
-            GradientFilter::Quantise(quantum) => *gradient = (*gradient / quantum).trunc() * quantum,
+            GradientFilter::Quantise(quantum) => *gradient = libm::trunc(*gradient / quantum) * quantum,
         }
         result
     }
@@ -197,7 +197,7 @@ impl LossSignificance {
         let queue_stands = |m: &Measurement| m.rtt - m.min_rtt > self.standing_queue * m.min_rtt;
         let (n, m) = (faster.packets_sent as f64, slower.packets_sent as f64);
         let common = (faster.loss * n + slower.loss * m) / (n + m);
-        let error = (common * (1.0 - common) * (1.0 / n + 1.0 / m)).sqrt();
+        let error = libm::sqrt(common * (1.0 - common) * (1.0 / n + 1.0 / m));
         let by_chance = faster.loss - slower.loss <= self.z * error;
         if by_chance && common <= self.max_loss && !queue_stands(faster) && !queue_stands(slower) {
             (faster.loss, slower.loss) = (common, common);

@@ -4,14 +4,11 @@
 use super::{assert_close, measured};
 use pcc::control::allegro::{AllegroConfig, AllegroControl};
 use pcc::control::vivace::{Pairs, VivaceConfig, VivaceControl};
-use pcc::control::{PathState, StartConfig, StartExit};
-use pcc::profiles::{self, ControlConfig};
-use pcc::{Cut, Measurement, RateControl, Role, Time, Utility, utility};
-use pcc::{Plan, Rate};
+use pcc::control::{ControlConfig, StartConfig, StartExit};
+use pcc::{Cut, Measurement, PathState, Plan, Rate, RateControl, Role, Utility, profiles, utility};
 use std::time::Duration;
 
-const PATH: PathState =
-    PathState { now: Time::ZERO, mtu: 1500, rtt: Duration::from_millis(30), min_rtt: Duration::from_millis(30) };
+const PATH: PathState = PathState::new(1500, Duration::from_millis(30));
 
 /// The probability of each number of losses among `packets`, where it isn't negligible.
 fn loss_counts(packets: u64, p: f64) -> Vec<(u64, f64)> {
@@ -43,7 +40,9 @@ fn probability(packets: [u64; 2], p: f64, points_up: impl Fn([u64; 2]) -> bool) 
 
 fn lossy(rate: Rate, packets_sent: u64, packets_lost: u64) -> Measurement {
     let loss = packets_lost as f64 / packets_sent as f64;
-    Measurement { packets_sent, packets_lost, ..measured(rate.mbps(), loss) }
+    let mut result = measured(rate.mbps(), loss);
+    (result.packets_sent, result.packets_lost) = (packets_sent, packets_lost);
+    result
 }
 
 /// Whether a pair of probes with these losses makes the controller raise its rate. A controller that wants to see

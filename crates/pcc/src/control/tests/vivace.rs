@@ -4,7 +4,7 @@ use super::*;
 use crate::control::vivace::{DoubleCheck, GradientFilter, VivaceConfig, VivaceControl};
 use std::sync::Mutex;
 
-fn config(profile: &profiles::Profile) -> VivaceConfig {
+fn config(profile: &crate::Profile) -> VivaceConfig {
     let ControlConfig::Vivace(config) = profile.control.clone() else { panic!("not Vivace's") };
     config
 }

@@ -6,8 +6,9 @@ use crate::monitor::{Measurement, Monitor, Role};
 use crate::observer::{Event, Observer};
 use crate::units::{Rate, Time};
 use crate::utility::Utility;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
 use core::time::Duration;
-use std::sync::Arc;
 
 /// The round-trip time that intervals are planned with before the first sample.
 const INITIAL_RTT: Duration = Duration::from_millis(100);
@@ -46,7 +47,7 @@ const MIN_SILENCE: Duration = Duration::from_millis(50);
 /// The shortest idle time after which the rate is no longer trusted (SPEC 0.6).
 const MIN_IDLE: Duration = Duration::from_secs(1);
 /// Intervals with fewer packets, cut off by a re-alignment, say nothing about loss or rate.
-const LEAST_PACKETS: u64 = 10;
+const MIN_PACKETS: u64 = 10;
 /// Packets that may be in flight whatever the rate.
 const MIN_IN_FLIGHT_PACKETS: u64 = 10;
 
@@ -150,7 +151,7 @@ impl Pcc {
     }
 
     fn on_result(&mut self, now: Time, role: Role, result: &Measurement) {
-        let counts = result.packets_sent >= LEAST_PACKETS;
+        let counts = result.packets_sent >= MIN_PACKETS;
         if counts {
             self.delivered.add(result.throughput());
         }
