@@ -81,15 +81,16 @@ pub trait CongestionControl: Debug + Send + Sync {
         let _ = now;
     }
 
-    /// The largest packet that the path carries has changed, in bytes.
+    /// The size of the largest packet that the path carries is `mtu` bytes from now on.
     fn on_mtu_change(&mut self, mtu: u64) {
         let _ = mtu;
     }
 
-    /// The rate to space packets at, or `None` for a controller that sends whenever its window allows.
+    /// The rate at which packets are to leave, evenly spaced; `None` for a controller that sends whenever its window
+    /// allows.
     fn pacing_rate(&self) -> Option<Rate>;
 
-    /// How many bytes may be in flight, retransmissions included.
+    /// The most bytes that may be in flight: sent, and neither acknowledged, lost nor discarded.
     fn in_flight_cap(&self) -> u64;
 
     /// When [`on_deadline`](Self::on_deadline) is to be called; `None` if there is nothing to wait for.

@@ -52,7 +52,7 @@ impl Event {
         }
     }
 
-    /// The same in a time whose origin is earlier by this much.
+    /// The same event in a time whose origin is earlier by this much.
     #[must_use]
     pub fn shifted(mut self, by: Duration) -> Event {
         match &mut self {

@@ -36,6 +36,7 @@ enum State<M> {
 }
 
 /// What the result of an interval asks of the algorithm.
+#[expect(clippy::large_enum_variant, reason = "it is taken apart at once, and a box would allocate per round")]
 pub(super) enum Task<M> {
     /// Nothing; `realign` says whether the rate changed at once.
     Nothing { realign: bool },
@@ -136,18 +137,13 @@ impl<M: Copy> Phases<M> {
     /// Returns whether the rate changed at once.
     fn on_start_step(&mut self, step: StartStep) -> bool {
         let before = self.rate;
-        let leaves = match step {
+        let (rate, leaves) = match step {
             StartStep::Repeat => return false,
-            StartStep::Go(rate) => {
-                self.set_rate(rate);
-                self.rate <= before
-            }
-            StartStep::Leave(rate) => {
-                self.set_rate(rate);
-                true
-            }
+            StartStep::Go(rate) => (rate, false),
+            StartStep::Leave(rate) => (rate, true),
         };
-        if leaves {
+        self.set_rate(rate);
+        if leaves || self.rate <= before {
             self.probe();
         }
         true

@@ -33,7 +33,8 @@ pub struct StartConfig {
 pub enum StartExit {
     /// The last rate before the utility fell, half of the one that was too much (both papers).
     LastGood,
-    /// This fraction, in 0..=1, of the rate at which the too fast interval arrived, if that is above the last good rate.
+    /// This fraction, in 0..=1, of the rate at which the too fast interval arrived, if that is above the last good
+    /// rate.
     Arrived(f64),
 }
 

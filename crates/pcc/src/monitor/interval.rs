@@ -1,4 +1,4 @@
-//! One monitor interval: what was sent in it and what came of that.
+//! One monitor interval: what was sent in it, and what was measured.
 
 use super::regression::Regression;
 use crate::units::{Rate, Time};
@@ -64,13 +64,14 @@ pub struct Measurement {
     pub rtt_deviation: f64,
     /// The trend of the round-trip time, in seconds per second of sending: a queue that fills makes it positive.
     pub rtt_gradient: f64,
-    /// The standard error of that trend; infinite when fewer than three packets were acknowledged.
+    /// The standard error of that trend; infinite with fewer than three acknowledged packets, or if all were sent at
+    /// one time.
     pub rtt_gradient_error: f64,
 }
 
 impl Measurement {
-    /// What an interval on an ideal path measures: sent exactly at `rate`, nothing lost, round trips that take no time.
-    /// For tests, and as the beginning of others: all fields can be set.
+    /// A result to begin with, whose fields can be set, for example in tests of a utility function: `packets_sent`
+    /// packets were sent at exactly `rate`, as planned, none was lost, and all that is about round-trip times is 0.
     pub fn new(rate: Rate, packets_sent: u64) -> Measurement {
         Measurement {
             start: Time::ZERO,

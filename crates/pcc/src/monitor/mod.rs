@@ -15,7 +15,7 @@ use alloc::collections::VecDeque;
 use core::time::Duration;
 use interval::Interval;
 
-/// An outstanding packet: the interval it was sent in, its size, its send time.
+/// What is known of an outstanding packet; `interval` is the id of the one it was sent in.
 #[derive(Clone, Copy, Debug)]
 struct Outstanding {
     interval: u64,
@@ -23,7 +23,7 @@ struct Outstanding {
     sent: Time,
 }
 
-/// Intervals after whose end a packet that never got an outcome is forgotten.
+/// A packet that is still outstanding so many intervals after its own is forgotten.
 const FORGOTTEN_AFTER: u64 = 16;
 
 /// Round-trip times are capped here: nothing on Earth or in orbit takes longer, and sums stay finite.
@@ -144,7 +144,7 @@ impl Monitor {
         true
     }
 
-    /// Removes a packet that will never get an outcome.
+    /// Removes a packet of which nobody will ever know whether it arrived.
     pub fn on_discarded(&mut self, number: u64) {
         let Some(outstanding) = self.packets.take(number) else { return };
         self.in_flight -= outstanding.bytes;
