@@ -26,7 +26,7 @@ const SECONDS: u64 = 30;
 
 fn main() {
     let own = UtilityConfig::own(Tolerant { loss: 0.1 });
-    let tolerant = Profile { name: "tolerant", utility: own, ..profiles::vivace_loss() };
+    let tolerant = Profile { name: "tolerant".into(), utility: own, ..profiles::vivace_loss() };
     println!("50 Mbit/s, 30 ms, 8 % random loss, {SECONDS} s:\n");
     println!("{:12} {:>12} {:>8} {:>9}", "alone", "goodput", "lost", "mean RTT");
     run(&[&profiles::vivace_loss()]);

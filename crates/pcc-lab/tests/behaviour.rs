@@ -7,7 +7,7 @@ use pcc_lab::scenario::Plan;
 use std::fmt::Write;
 
 fn controllers() -> Vec<String> {
-    let profiles = pcc::profiles::all().map(|profile| profile.name.to_owned());
+    let profiles = pcc::profiles::all().map(|profile| profile.name.into_owned());
     profiles.into_iter().chain(baselines::NAMES.iter().map(|name| (*name).to_owned())).collect()
 }
 

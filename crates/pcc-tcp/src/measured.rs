@@ -59,20 +59,16 @@ impl Measurement {
         let (gradient, fit) = (real(self.rtt_gradient), real(self.rtt_fit));
         let residual = 1.0 / fit - 1.0;
         let freedom = f64::from(self.packets_sent.saturating_sub(self.packets_lost).saturating_sub(2));
-        pcc::Measurement {
-            start: Time::from_nanos(self.start),
-            rate: Rate::from_bits_per_sec(self.rate as f64),
-            target: Rate::from_bits_per_sec(self.target as f64),
-            packets_sent: self.packets_sent.into(),
-            packets_lost: self.packets_lost.into(),
-            loss: real(self.loss),
-            rtt: self.rtt as f64 / 1e9,
-            previous_rtt: 0.0,
-            min_rtt: self.min_rtt as f64 / 1e9,
-            rtt_deviation: 0.0,
-            rtt_gradient: gradient,
-            // So that `pcc::Measurement::rtt_fit` is what C says.
-            rtt_gradient_error: if gradient == 0.0 { 0.0 } else { gradient.abs() * (residual / freedom).sqrt() },
-        }
+        let mut result = pcc::Measurement::new(Rate::from_bits_per_sec(self.rate as f64), self.packets_sent.into());
+        result.start = Time::from_nanos(self.start);
+        result.target = Rate::from_bits_per_sec(self.target as f64);
+        result.packets_lost = self.packets_lost.into();
+        result.loss = real(self.loss);
+        result.rtt = self.rtt as f64 / 1e9;
+        result.min_rtt = self.min_rtt as f64 / 1e9;
+        result.rtt_gradient = gradient;
+        // So that `pcc::Measurement::rtt_fit` is what C says.
+        result.rtt_gradient_error = if gradient == 0.0 { 0.0 } else { gradient.abs() * (residual / freedom).sqrt() };
+        result
     }
 }

@@ -1,8 +1,7 @@
 //! The constants of the C core come from the Rust profiles: `bpf/constants.h` is written by this test.
 
 use pcc::control::vivace::{DoubleCheck, GradientFilter, Pairs, VivaceConfig};
-use pcc::control::{Amplifier, LeastStep, RateBounds, StartConfig, StartExit};
-use pcc::profiles::ControlConfig;
+use pcc::control::{Amplifier, ControlConfig, MinStep, RateBounds, StartConfig, StartExit};
 use pcc::utility::{Safe, SmallLoss, UtilityConfig, Vivace};
 use pcc::{Profile, profiles};
 use std::fmt::Write;
@@ -37,6 +36,7 @@ fn start(config: &StartConfig) -> C {
     let exit = match config.exit {
         StartExit::LastGood => 0.0,
         StartExit::Arrived(fraction) => fraction,
+        other => panic!("C doesn't end start-up at {other:?}"),
     };
     Struct(vec![
         ("rate", Whole(config.rate.bits_per_sec() as u64)),
@@ -52,7 +52,7 @@ fn bounds(bounds: RateBounds) -> C {
     Struct(vec![("min", whole(bounds.min)), ("max", whole(bounds.max))])
 }
 
-fn least_step(step: LeastStep) -> C {
+fn min_step(step: MinStep) -> C {
     Struct(vec![("rate", Whole(step.rate.bits_per_sec() as u64)), ("most", Fixed(step.most))])
 }
 
@@ -73,14 +73,14 @@ fn vivace() -> Vec<(&'static str, C)> {
     vec![
         ("start", start(&config.start)),
         ("probe_step", Fixed(config.probe_step)),
-        ("min_probe_step", least_step(config.min_probe_step)),
+        ("min_probe_step", min_step(config.min_probe_step)),
         (
             "step",
             Struct(vec![
                 ("theta", Fixed(config.step.theta)),
                 ("boundary", Fixed(config.step.boundary)),
                 ("boundary_growth", Fixed(config.step.boundary_growth)),
-                ("min_change", least_step(config.step.min_change)),
+                ("min_change", min_step(config.step.min_change)),
             ]),
         ),
         ("moves_above", Fixed(config.moves_above.expect("C has moves"))),

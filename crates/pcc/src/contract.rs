@@ -7,7 +7,7 @@ use core::time::Duration;
 /// A packet that left the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SentPacket {
-    /// When it was handed to the network.
+    /// When it was handed to the network. A batch may share one time.
     pub time: Time,
     /// Its number. Numbers rise with every transmission, also of repeated data; gaps are allowed.
     pub number: u64,
@@ -45,8 +45,8 @@ pub struct LostPacket {
 
 /// A congestion controller, driven by events and free of input and output.
 ///
-/// The driver reports each transmission with [`on_packet_sent`](Self::on_packet_sent) and, later, its one fate:
-/// acknowledged, lost, or discarded. All fates that one incoming datagram brings form a batch, which
+/// The driver reports each transmission with [`on_packet_sent`](Self::on_packet_sent) and, later, what became of
+/// it, once: acknowledged, lost, or discarded. All that one incoming datagram tells forms a batch, which
 /// [`on_batch_end`](Self::on_batch_end) closes; controllers decide there, so that the order inside a batch
 /// doesn't matter. A late acknowledgement of a packet that was reported lost may be reported too. After any
 /// event the driver reads [`pacing_rate`](Self::pacing_rate), [`in_flight_cap`](Self::in_flight_cap) and
@@ -63,7 +63,7 @@ pub trait CongestionControl: Debug + Send + Sync {
     /// A packet was declared lost.
     fn on_packet_lost(&mut self, packet: &LostPacket);
 
-    /// A packet will never get a fate, for example because the keys it was sent under were thrown away.
+    /// Nobody will ever know what became of a packet, for example because the keys it was sent under were thrown away.
     fn on_packet_discarded(&mut self, number: u64) {
         let _ = number;
     }
@@ -81,18 +81,19 @@ pub trait CongestionControl: Debug + Send + Sync {
         let _ = now;
     }
 
-    /// The largest packet that the path carries has changed, in bytes.
+    /// The size of the largest packet that the path carries is `mtu` bytes from now on.
     fn on_mtu_change(&mut self, mtu: u64) {
         let _ = mtu;
     }
 
-    /// The rate to space packets at, or `None` for a controller that sends whenever its window allows.
+    /// The rate at which packets are to leave, evenly spaced; `None` for a controller that sends whenever its window
+    /// allows.
     fn pacing_rate(&self) -> Option<Rate>;
 
-    /// Bytes that may be in flight.
+    /// The most bytes that may be in flight: sent, and neither acknowledged, lost nor discarded.
     fn in_flight_cap(&self) -> u64;
 
-    /// When [`on_deadline`](Self::on_deadline) wants to be called, if ever.
+    /// When [`on_deadline`](Self::on_deadline) is to be called; `None` if there is nothing to wait for.
     fn deadline(&self) -> Option<Time> {
         None
     }

@@ -1,27 +1,24 @@
-//! PCC (performance-oriented congestion control): Allegro (NSDI 2015) and Vivace (NSDI 2018), sans-IO.
+#![doc = include_str!("../README.md")]
 //!
-//! No sockets, no clocks, no threads: events go in, a rate comes out. [`CongestionControl`] is the contract
-//! between a controller and what drives it; [`profiles`] has ready controllers; [`Pcc::new`] puts one together
-//! from a [`Utility`] and a [`RateControl`], which can be your own.
+//! # Where to begin
 //!
-//! ```
-//! use pcc::{CongestionControl, SentPacket, Time, profiles};
-//!
-//! let mut controller = profiles::vivace_2018_latency().build(1);
-//! let packet = SentPacket { time: Time::from_nanos(0), number: 0, bytes: 1200 };
-//! controller.on_packet_sent(&packet);
-//! let rate = controller.pacing_rate().expect("PCC always paces");
-//! assert!(rate.mbps() > 1.0);
-//! ```
+//! [`profiles`] has ready controllers and their names. [`CongestionControl`] is the contract between a controller and
+//! what drives it: a transport or a simulator. [`Pcc::new`] puts a controller together from a [`Utility`] and a
+//! [`RateControl`], which can be your own. An [`Observer`] sees every interval and decision.
+
+#![cfg_attr(not(test), no_std)]
+
+extern crate alloc;
 
 mod contract;
 pub mod control;
+mod controller;
 mod monitor;
 mod observer;
 mod packets;
+mod profile;
 pub mod profiles;
 pub mod quantity;
-mod sender;
 #[cfg(feature = "serde")]
 mod text;
 mod units;
@@ -29,10 +26,10 @@ pub mod utility;
 
 pub use contract::{AckedPacket, CongestionControl, LostPacket, SentPacket};
 pub use control::{Cut, PathState, Phase, RateControl};
+pub use controller::{Guards, Pcc};
 pub use monitor::{Measurement, Monitor, Plan, Regression, Role};
 pub use observer::{Event, Observer};
 pub use packets::PacketTable;
-pub use profiles::Profile;
-pub use sender::{Guards, Pcc};
+pub use profile::Profile;
 pub use units::{Rate, Time};
 pub use utility::Utility;

@@ -4,42 +4,69 @@ use crate::control::{Cut, Phase};
 use crate::monitor::{Measurement, Role};
 use crate::units::{Rate, Time};
 use core::fmt::Debug;
+use core::time::Duration;
 
 /// Something that happened inside a controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Event {
     /// The result of a monitor interval is known.
+    #[non_exhaustive]
     Interval {
-        /// When.
+        /// When the result was known: at the end of a batch of acknowledgements.
         time: Time,
-        /// What it was for.
+        /// What the interval was for.
         role: Role,
-        /// What came of it.
+        /// What was measured.
         result: Measurement,
-        /// What it was worth, before noise filters.
+        /// What the utility function makes of the result, before noise filters.
         utility: f64,
     },
     /// The base rate changed.
+    #[non_exhaustive]
     Decision {
-        /// When.
+        /// When it changed.
         time: Time,
         /// The rate before.
         from: Rate,
         /// The rate from now on.
         to: Rate,
-        /// The cut, if it wasn't the controller's own choice.
+        /// What cut the rate; `None` if the rate control chose the new one.
         cut: Option<Cut>,
     },
     /// The phase changed.
+    #[non_exhaustive]
     Phase {
-        /// When.
+        /// When it changed.
         time: Time,
         /// The phase from now on.
         phase: Phase,
     },
 }
 
-/// Receives the events of a controller: for logs, plots, tests.
+impl Event {
+    /// When it happened, in the time that the controller is told.
+    pub fn time(&self) -> Time {
+        match self {
+            Event::Interval { time, .. } | Event::Decision { time, .. } | Event::Phase { time, .. } => *time,
+        }
+    }
+
+    /// The same event in a time whose origin is earlier by this much.
+    #[must_use]
+    pub fn shifted(mut self, by: Duration) -> Event {
+        match &mut self {
+            Event::Interval { time, result, .. } => {
+                *time += by;
+                result.start += by;
+            }
+            Event::Decision { time, .. } | Event::Phase { time, .. } => *time += by,
+        }
+        self
+    }
+}
+
+/// Receives the events of a controller: for logs, plots, tests. See [`Pcc::observe`](crate::Pcc::observe).
 pub trait Observer: Debug + Send + Sync {
     /// Called for each event, in order.
     fn on_event(&mut self, event: &Event);

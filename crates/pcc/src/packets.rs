@@ -1,6 +1,6 @@
 //! A table of outstanding packets.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 /// Values by packet number, for numbers that rise strictly on insertion; gaps are allowed.
 ///

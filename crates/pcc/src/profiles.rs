@@ -1,84 +1,101 @@
-//! Named sets of all constants, each with its source.
+//! Named sets of all constants, each with its source, and the list of them.
+//!
+//! ```
+//! use pcc::profiles;
+//!
+//! let profile = profiles::named("allegro").expect("the short name of allegro-2015");
+//! assert_eq!(profile.name, "allegro-2015");
+//! for entry in &profiles::LIST {
+//!     println!("{:20} {}", entry.name, entry.summary);
+//! }
+//! ```
 
-use crate::control::allegro::{Allegro, AllegroConfig};
-use crate::control::vivace::{DoubleCheck, GradientFilter, LossSignificance, Pairs, Vivace, VivaceConfig};
-use crate::control::{Amplifier, LeastStep, RateBounds, RateControl, StartConfig, StartExit, StepConfig};
-use crate::sender::{Guards, Pcc};
+use crate::control::allegro::AllegroConfig;
+use crate::control::vivace::{DoubleCheck, GradientFilter, LossSignificance, Pairs, VivaceConfig};
+use crate::control::{Amplifier, ControlConfig, MinStep, RateBounds, StartConfig, StartExit, StepConfig};
+use crate::controller::Guards;
+use crate::profile::Profile;
 use crate::units::Rate;
 use crate::utility::{self, UtilityConfig};
 
-/// Everything that defines a controller.
-#[derive(Clone, Debug)]
-pub struct Profile {
-    /// Its name, such as `vivace-2018-latency`.
+/// The name of the profile that is right for most; [`Profile::default`] is the profile itself.
+pub const DEFAULT: &str = "vivace-latency";
+
+/// A profile in the [list](LIST) of all: its names, and what help and documentation say of it.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Entry {
+    /// The name, which is that of the profile.
     pub name: &'static str,
-    /// What an interval is worth.
-    pub utility: UtilityConfig,
-    /// How the rate moves.
-    pub control: ControlConfig,
-    /// What protects the path.
-    pub guards: Guards,
+    /// Other names that [`named`] takes.
+    pub aliases: &'static [&'static str],
+    /// What it is, in one line.
+    pub summary: &'static str,
+    build: fn() -> Profile,
 }
 
-/// The constants of a rate control.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(tag = "kind", rename_all = "kebab-case")
-)]
-pub enum ControlConfig {
-    /// Allegro's.
-    Allegro(AllegroConfig),
-    /// Vivace's.
-    Vivace(VivaceConfig),
-}
-
-impl Profile {
-    /// A controller with random choices from `seed`.
-    pub fn build(&self, seed: u64) -> Pcc {
-        let rng = fastrand::Rng::with_seed(seed);
-        let control: Box<dyn RateControl> = match self.control.clone() {
-            ControlConfig::Allegro(config) => Box::new(Allegro::new(config, rng)),
-            ControlConfig::Vivace(config) => Box::new(Vivace::new(config, rng)),
-        };
-        Pcc::new(self.utility.shared(), control, self.guards)
-    }
-
-    /// The same with a rate never to exceed.
-    #[must_use]
-    pub fn with_max_rate(mut self, max: Rate) -> Profile {
-        let bounds = self.bounds_mut();
-        *bounds = RateBounds { min: bounds.min.min(max), max };
-        self
-    }
-
-    /// The bounds of the rate.
-    pub fn bounds(&self) -> RateBounds {
-        match &self.control {
-            ControlConfig::Allegro(config) => config.bounds,
-            ControlConfig::Vivace(config) => config.bounds,
-        }
-    }
-
-    fn bounds_mut(&mut self) -> &mut RateBounds {
-        match &mut self.control {
-            ControlConfig::Allegro(config) => &mut config.bounds,
-            ControlConfig::Vivace(config) => &mut config.bounds,
-        }
+impl Entry {
+    /// The profile.
+    pub fn profile(&self) -> Profile {
+        (self.build)()
     }
 }
 
 /// All profiles.
+pub static LIST: [Entry; 6] = [
+    Entry {
+        name: "allegro-2015",
+        aliases: &["allegro"],
+        summary: "PCC Allegro (NSDI 2015): reacts to loss only",
+        build: allegro_2015,
+    },
+    Entry {
+        name: "vivace-paper",
+        aliases: &[],
+        summary: "PCC Vivace exactly as printed (NSDI 2018), to compare with",
+        build: vivace_paper,
+    },
+    Entry {
+        name: "vivace-2018-loss",
+        aliases: &[],
+        summary: "PCC Vivace as its authors released it, reacting to loss only",
+        build: vivace_2018_loss,
+    },
+    Entry {
+        name: "vivace-2018-latency",
+        aliases: &[],
+        summary: "PCC Vivace as its authors released it, reacting to loss and delay",
+        build: vivace_2018_latency,
+    },
+    Entry {
+        name: "vivace-loss",
+        aliases: &[],
+        summary: "PCC Vivace, improved, reacting to loss only",
+        build: vivace_loss,
+    },
+    Entry {
+        name: DEFAULT,
+        aliases: &[],
+        summary: "PCC Vivace, improved, reacting to loss and delay: keeps queues short",
+        build: vivace_latency,
+    },
+];
+
+/// All profiles.
 pub fn all() -> [Profile; 6] {
-    [allegro_2015(), vivace_paper(), vivace_2018_loss(), vivace_2018_latency(), vivace_loss(), vivace_latency()]
+    LIST.each_ref().map(Entry::profile)
+}
+
+/// The profile with this name or alias.
+pub fn named(name: &str) -> Option<Profile> {
+    LIST.iter().find(|entry| entry.name == name || entry.aliases.contains(&name)).map(Entry::profile)
 }
 
 /// PCC Allegro as printed (NSDI 2015), with the authors' start rate: from the paper's two packets per round trip
 /// one random loss ends start-up, and neither Fig. 5 nor Fig. 15 can be reached (SPEC 1.7).
 pub fn allegro_2015() -> Profile {
     Profile {
-        name: "allegro-2015",
+        name: "allegro-2015".into(),
         utility: UtilityConfig::Safe(utility::Safe::default()), // alpha = 100: authors' sender, SPEC 1.2
         control: ControlConfig::Allegro(AllegroConfig {
             start: StartConfig {
@@ -103,7 +120,7 @@ pub fn allegro_2015() -> Profile {
 /// paper's own loss figures (SPEC 2.8).
 pub fn vivace_paper() -> Profile {
     Profile {
-        name: "vivace-paper",
+        name: "vivace-paper".into(),
         utility: UtilityConfig::Vivace(utility::Vivace::LATENCY),
         control: ControlConfig::Vivace(VivaceConfig {
             start: StartConfig {
@@ -114,14 +131,14 @@ pub fn vivace_paper() -> Profile {
                 exit: StartExit::LastGood,
             },
             probe_step: 0.05, // section 4.2
-            min_probe_step: LeastStep::NONE,
+            min_probe_step: MinStep::NONE,
             pairs: Pairs::One, // section 4.2
             step: StepConfig {
                 theta: 1.0,                  // section 4.2
                 amplifier: Amplifier::Paper, // section 4.2
                 boundary: 0.05,              // section 4.2
                 boundary_growth: 0.1,        // section 4.2
-                min_change: LeastStep::NONE,
+                min_change: MinStep::NONE,
             },
             moves_above: None,
             gradient_filter: GradientFilter::Threshold(0.01), // section 4.3
@@ -141,7 +158,7 @@ pub fn vivace_paper() -> Profile {
 /// Vivace with the loss-based utility and the mechanisms of the sender that was released with the paper.
 pub fn vivace_2018_loss() -> Profile {
     Profile {
-        name: "vivace-2018-loss",
+        name: "vivace-2018-loss".into(),
         utility: UtilityConfig::Vivace(utility::Vivace { small_loss: RELEASED_SMALL_LOSS, ..utility::Vivace::LOSS }),
         control: ControlConfig::Vivace(released()),
         guards: Guards::default(),
@@ -151,7 +168,7 @@ pub fn vivace_2018_loss() -> Profile {
 /// Vivace with the latency-aware utility and the mechanisms of the sender that was released with the paper.
 pub fn vivace_2018_latency() -> Profile {
     Profile {
-        name: "vivace-2018-latency",
+        name: "vivace-2018-latency".into(),
         utility: UtilityConfig::Vivace(utility::Vivace { small_loss: RELEASED_SMALL_LOSS, ..utility::Vivace::LATENCY }),
         control: ControlConfig::Vivace(released()),
         guards: Guards::default(),
@@ -160,7 +177,7 @@ pub fn vivace_2018_latency() -> Profile {
 
 /// Our loss-based Vivace: as [`vivace_latency`], with the utility of [`vivace_2018_loss`].
 pub fn vivace_loss() -> Profile {
-    Profile { name: "vivace-loss", control: ControlConfig::Vivace(improved()), ..vivace_2018_loss() }
+    Profile { name: "vivace-loss".into(), control: ControlConfig::Vivace(improved()), ..vivace_2018_loss() }
 }
 
 /// Our latency-aware Vivace, the default.
@@ -171,7 +188,7 @@ pub fn vivace_loss() -> Profile {
 /// times isn't one: over real sockets the growth of a queue explains more than nine tenths, a late wake-up of
 /// sender, path or receiver less than that quarter.
 pub fn vivace_latency() -> Profile {
-    Profile { name: "vivace-latency", control: ControlConfig::Vivace(improved()), ..vivace_2018_latency() }
+    Profile { name: "vivace-latency".into(), control: ControlConfig::Vivace(improved()), ..vivace_2018_latency() }
 }
 
 /// The released utility weighs loss with 1 instead of 11.35 in intervals that lose at most 3 % (SPEC 2.5).
@@ -189,14 +206,14 @@ fn released() -> VivaceConfig {
             exit: StartExit::LastGood,
         },
         probe_step: 0.05,
-        min_probe_step: LeastStep { rate: Rate::from_mbps(0.5), most: 0.5 },
+        min_probe_step: MinStep { rate: Rate::from_mbps(0.5), most: 0.5 },
         pairs: Pairs::TwoThenOne,
         step: StepConfig {
             theta: 1.0,
             amplifier: Amplifier::Released,
             boundary: 0.05,
             boundary_growth: 0.06,
-            min_change: LeastStep { rate: Rate::from_mbps(0.5), most: 0.5 },
+            min_change: MinStep { rate: Rate::from_mbps(0.5), most: 0.5 },
         },
         moves_above: Some(0.1),
         gradient_filter: GradientFilter::Quantise(0.02),
@@ -214,15 +231,33 @@ fn released() -> VivaceConfig {
 /// The constants of [`vivace_latency`] and [`vivace_loss`].
 fn improved() -> VivaceConfig {
     let released = released();
-    let least_step = LeastStep { most: 0.2, ..released.min_probe_step };
+    let min_step = MinStep { most: 0.2, ..released.min_probe_step };
     VivaceConfig {
         start: StartConfig { exit: StartExit::Arrived(0.95), ..released.start },
-        min_probe_step: least_step,
-        step: StepConfig { min_change: least_step, ..released.step },
+        min_probe_step: min_step,
+        step: StepConfig { min_change: min_step, ..released.step },
         min_fit: 0.25,
         ignore_falling_rtt: true,
         loss_significance: Some(LossSignificance { z: 2.0, standing_queue: 0.05, max_loss: 0.05 }),
         bounds: RateBounds::DEFAULT,
         ..released
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_leads_to_its_profile() {
+        for entry in &LIST {
+            for name in [&[entry.name], entry.aliases].concat() {
+                assert_eq!(named(name).expect(name).name, entry.name);
+                let with_name = |entry: &&Entry| entry.name == name || entry.aliases.contains(&name);
+                assert_eq!(LIST.iter().filter(with_name).count(), 1, "{name}");
+            }
+        }
+        assert_eq!(Profile::default().name, DEFAULT);
+        assert!(named("tahoe").is_none());
     }
 }

@@ -1,6 +1,8 @@
 //! Quantities with units, as people write them. Decimal prefixes are powers of 1000: 1 Mbit/s is 10^6 bit/s.
 
 use crate::units::Rate;
+use alloc::format;
+use alloc::string::String;
 use core::error::Error;
 use core::fmt;
 use core::str::FromStr;

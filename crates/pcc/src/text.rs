@@ -1,9 +1,11 @@
 //! How the parts of a profile look as text.
 
 use crate::units::Rate;
+use crate::utility::Utility;
+use alloc::sync::Arc;
 use core::fmt;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
-use serde::ser::{Serialize, Serializer};
+use serde::ser::{Error as _, Serialize, Serializer};
 
 impl Serialize for Rate {
     /// A number in bit/s.
@@ -43,6 +45,11 @@ impl Visitor<'_> for RateVisitor {
     fn visit_str<E: Error>(self, text: &str) -> Result<Rate, E> {
         text.parse().map_err(E::custom)
     }
+}
+
+/// Refuses to write a utility function that is code.
+pub(crate) fn no_text<S: Serializer>(_: &Arc<dyn Utility>, _: S) -> Result<S::Ok, S::Error> {
+    Err(S::Error::custom("a utility function of your own has no text"))
 }
 
 /// An option whose `None` is written `"off"`, because TOML has no null.

@@ -2,7 +2,7 @@ use super::*;
 use crate::testing::receive;
 use nix::sys::socket::{setsockopt, sockopt};
 use pcc::Rate;
-use pcc_lab::link::PathConfig;
+use pcc_lab::link::{Counters, PathConfig};
 use std::net::UdpSocket;
 use std::time::{Duration, Instant, SystemTime};
 

@@ -1,7 +1,6 @@
 //! What is known of a flow.
 
 use super::group::{Flow, FlowReport};
-use pcc::Event;
 use pcc_lab::controller::EventLog;
 use pcc_lab::sim::BIN;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -52,21 +51,9 @@ impl Record {
     pub fn take(&self) -> FlowReport {
         let mut state = self.state();
         let logs = std::mem::take(&mut state.logs);
-        let events = logs.iter().flat_map(|(began, log)| log.take().into_iter().map(|event| later(event, *began)));
+        let events = logs.iter().flat_map(|(began, log)| log.take().into_iter().map(|event| event.shifted(*began)));
         FlowReport { events: events.collect(), ..std::mem::take(&mut state.report) }
     }
-}
-
-/// The event, in a time that began earlier by this much.
-fn later(mut event: Event, by: Duration) -> Event {
-    match &mut event {
-        Event::Interval { time, result, .. } => {
-            *time += by;
-            result.start += by;
-        }
-        Event::Decision { time, .. } | Event::Phase { time, .. } => *time += by,
-    }
-    event
 }
 
 /// Counts what a receiver gets.

@@ -76,9 +76,7 @@ fn pcc_tells_its_decisions_and_how_its_rate_is_kept() {
     let Some(host) = namespace() else { return };
     let late = Flow { start: SECOND / 2, ..bulk() };
     let report = run(&host, &[quic(vivace(), vec![late])], |flow| flow.events.len() > 5).remove(0);
-    let times = report.flows[0].events.iter().map(|event| match event {
-        pcc::Event::Interval { time, .. } | pcc::Event::Decision { time, .. } | pcc::Event::Phase { time, .. } => *time,
-    });
+    let times = report.flows[0].events.iter().map(pcc::Event::time);
     assert!(times.min() >= Some(pcc::Time::ZERO + SECOND / 2));
     assert!(report.pacing_error.is_some());
 }

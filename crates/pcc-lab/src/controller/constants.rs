@@ -1,48 +1,36 @@
 //! The constants of a profile as a table, in which each has a key.
 
 use super::ControllerError;
-use pcc::profiles::ControlConfig;
-use pcc::utility::UtilityConfig;
-use pcc::{Guards, Profile};
-use serde::{Deserialize, Serialize};
+use pcc::Profile;
+use pcc::utility::{LossResilient, UtilityConfig};
+use std::mem;
 use std::ops::RangeInclusive;
 use toml::{Table, Value};
-
-/// What a profile consists of.
-#[derive(Serialize, Deserialize)]
-struct Constants {
-    control: ControlConfig,
-    /// `None` if it is one's own, which has no constants.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    utility: Option<UtilityConfig>,
-    guards: Guards,
-}
 
 /// Says which variant of an enum a table is; it isn't a constant.
 const TAG: &str = "kind";
 
 /// `profile` with the constants in `set`.
-pub(super) fn overridden(profile: Profile, set: &Table) -> Result<Profile, ControllerError> {
-    let Profile { name, utility, control, guards } = profile;
-    let (own, utility) = match utility {
-        UtilityConfig::Own(own) => (Some(UtilityConfig::Own(own)), None),
-        built_in => (None, Some(built_in)),
-    };
-    let mut constants = Constants { control, utility, guards };
-    let mut table = Table::try_from(&constants).map_err(|error| wrong(&[name], error))?;
+pub(super) fn overridden(mut profile: Profile, set: &Table) -> Result<Profile, ControllerError> {
+    // A formula has no text and no constants: another utility stands in for it.
+    let own = matches!(profile.utility, UtilityConfig::Own(_))
+        .then(|| mem::replace(&mut profile.utility, UtilityConfig::LossResilient(LossResilient)));
+    let mut table = Table::try_from(&profile).map_err(|error| wrong(&[&profile.name], error))?;
+    let mut constants = table.clone();
+    constants.remove("name");
+    if own.is_some() {
+        constants.remove("utility");
+    }
     let mut leaves = Vec::new();
-    collect(&table, set, &mut Vec::new(), &mut leaves)?;
+    collect(&constants, set, &mut Vec::new(), &mut leaves)?;
     // One at a time, so that what is wrong has a name.
     for (path, value) in leaves {
         check(&path, value)?;
         put(&mut table, &path, value);
-        constants = table.clone().try_into().map_err(|error: toml::de::Error| wrong(&path, error.message()))?;
+        profile = table.clone().try_into().map_err(|error: toml::de::Error| wrong(&path, error.message()))?;
     }
-    let Constants { control, utility, guards } = constants;
-    match own.or(utility) {
-        Some(utility) => Ok(Profile { name, utility, control, guards }),
-        None => Err(wrong(&["utility"], "it is missing")),
-    }
+    profile.utility = own.unwrap_or(profile.utility);
+    Ok(profile)
 }
 
 /// Adds what `set` overrides in `table`, which lies at `path`, to `leaves`.

@@ -57,7 +57,7 @@ impl ControllerConfig {
             return Err(if others().any(|name| name == self.name) {
                 ControllerError::NoConstants { name: self.name.clone() }
             } else {
-                let names = known.iter().map(|profile| profile.name).chain(others());
+                let names = known.iter().map(|profile| &*profile.name).chain(others());
                 ControllerError::unknown("controller", &self.name, names)
             });
         };

@@ -4,20 +4,11 @@ use pcc::{Rate, Time};
 use proptest::prelude::*;
 
 fn measured(mbps: f64, loss: f64, rtt_gradient: f64) -> Measurement {
-    Measurement {
-        start: Time::from_nanos(2_000_000_000),
-        rate: Rate::from_mbps(mbps),
-        target: Rate::from_mbps(mbps),
-        packets_sent: 100,
-        packets_lost: 0,
-        loss,
-        rtt: 0.05,
-        previous_rtt: 0.04,
-        min_rtt: 0.03,
-        rtt_deviation: 0.001,
-        rtt_gradient,
-        rtt_gradient_error: 0.0,
-    }
+    let mut result = Measurement::new(Rate::from_mbps(mbps), 100);
+    result.start = Time::from_nanos(2_000_000_000);
+    (result.loss, result.rtt_gradient) = (loss, rtt_gradient);
+    (result.rtt, result.previous_rtt, result.min_rtt, result.rtt_deviation) = (0.05, 0.04, 0.03, 0.001);
+    result
 }
 
 fn value(text: &str) -> f64 {

@@ -6,7 +6,7 @@ use super::{fixed, in_c, profiles};
 use crate::ffi::Profile;
 use crate::ffi::testing::{Control, Path};
 use crate::measured::{ONE, Plan, real};
-use pcc::{Cut, Measurement, PathState, Rate, Role, Time};
+use pcc::{Cut, Measurement, PathState, Rate, Role};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::Cell;
@@ -89,21 +89,14 @@ impl Case {
         let lost = ((fate.loss + excess / 2.0).min(1.0) * packets as f64).round();
         let gradient = real(fixed(fate.gradient + (rate / self.capacity - 1.0).clamp(0.0, 3.0)));
         let min_rtt = self.rtt.as_secs_f64();
-        Measurement {
-            start: Time::ZERO,
-            rate,
-            target,
-            packets_sent: packets,
-            packets_lost: lost as u64,
-            // Rounded down, as C does it.
-            loss: (lost / packets as f64 * ONE).floor() / ONE,
-            rtt: min_rtt * (1.0 + fate.queue),
-            previous_rtt: 0.0,
-            min_rtt,
-            rtt_deviation: 0.0,
-            rtt_gradient: gradient,
-            rtt_gradient_error: gradient.abs() * fate.error,
-        }
+        let mut result = Measurement::new(rate, packets);
+        result.target = target;
+        result.packets_lost = lost as u64;
+        // Rounded down, as C does it.
+        result.loss = (lost / packets as f64 * ONE).floor() / ONE;
+        (result.rtt, result.min_rtt) = (min_rtt * (1.0 + fate.queue), min_rtt);
+        (result.rtt_gradient, result.rtt_gradient_error) = (gradient, gradient.abs() * fate.error);
+        result
     }
 }
 
@@ -118,7 +111,7 @@ struct Seen {
 /// Plays a case to both; `Err` if they differ and it is no tie.
 fn compare(which: Profile, profile: &pcc::Profile, case: &Case, seen: &Seen) -> Result<(), TestCaseError> {
     let (mut core, mut c) = (Core::new(profile, case.seed), Control::new(which, case.seed));
-    let state = PathState { now: Time::ZERO, mtu: 1200, rtt: case.rtt, min_rtt: case.rtt };
+    let state = PathState::new(1200, case.rtt);
     let path = Path { mtu: 1200, rtt: case.rtt.as_nanos() as u64 };
     let mut calls = Vec::new();
     let mut awaited: VecDeque<(Role, Plan, Measurement)> = VecDeque::new();
@@ -146,6 +139,7 @@ fn compare(which: Profile, profile: &pcc::Profile, case: &Case, seen: &Seen) -> 
                     Cut::Loss => 0,
                     Cut::Silence => 1,
                     Cut::Restart => 2,
+                    other => panic!("C has no {other:?}"),
                 });
                 (Call::Cut(cut), true)
             }

@@ -3,11 +3,8 @@
 //! Where a comparison is too close to call, rounding decides it, and the two may go different ways for good. Such a tie
 //! is honest if the Rust core itself takes C's way when what it measured so far differs by a few parts in a million.
 
-use pcc::control::allegro::Allegro;
-use pcc::control::vivace::Vivace;
-use pcc::profiles::ControlConfig;
 use pcc::utility::Utility;
-use pcc::{Cut, Measurement, PathState, Phase, Plan, Rate, RateControl, Role, Time};
+use pcc::{Cut, Measurement, PathState, Phase, Plan, Rate, RateControl, Role};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,13 +39,8 @@ pub struct Core {
 
 impl Core {
     pub fn new(profile: &pcc::Profile, seed: u64) -> Core {
-        let rng = fastrand::Rng::with_seed(seed);
-        let control: Box<dyn RateControl> = match profile.control.clone() {
-            ControlConfig::Allegro(config) => Box::new(Allegro::new(config, rng)),
-            ControlConfig::Vivace(config) => Box::new(Vivace::new(config, rng)),
-        };
-        let path = PathState { now: Time::ZERO, mtu: 0, rtt: Duration::ZERO, min_rtt: Duration::ZERO };
-        Core { control, utility: profile.utility.shared(), path }
+        let path = PathState::new(0, Duration::ZERO);
+        Core { control: profile.control.build(seed), utility: profile.utility.shared(), path }
     }
 
     pub fn plan(&mut self, path: &PathState) -> Plan {
@@ -65,6 +57,7 @@ impl Core {
             Phase::Starting => 0,
             Phase::Probing => 1,
             Phase::Moving => 2,
+            other => panic!("C has no {other:?}"),
         };
         (self.control.rate(), phase, realigned)
     }

@@ -6,7 +6,7 @@ use super::profiles;
 use super::recording::{Kind, Recording};
 use crate::ffi::Profile;
 use crate::ffi::traced::{self, TracedSender};
-use pcc::{Cut, PathState, Rate, Time};
+use pcc::{Cut, PathState, Rate};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -61,7 +61,7 @@ fn in_rust(call: &traced::Call) -> (Call, Answer) {
     let same = match call.kind {
         traced::PLAN => {
             let rtt = Duration::from_nanos(call.path.rtt);
-            Call::Plan(PathState { now: Time::ZERO, mtu: call.path.mtu, rtt, min_rtt: rtt })
+            Call::Plan(PathState::new(call.path.mtu, rtt))
         }
         traced::RESULT => Call::Result(call.plan.role(), call.result.in_rust()),
         traced::CUT => Call::Cut([Cut::Loss, Cut::Silence, Cut::Restart][call.cut as usize]),

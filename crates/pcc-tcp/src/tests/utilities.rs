@@ -3,7 +3,7 @@
 use super::{fixed, in_c, profiles};
 use crate::ffi::testing::pcc_utility;
 use crate::measured::real;
-use pcc::{Measurement, Rate, Time};
+use pcc::{Measurement, Rate};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::Cell;
@@ -13,21 +13,10 @@ fn measurements() -> impl Strategy<Value = Measurement> {
     let losses = prop_oneof![Just(0.0), 0.0..0.1f64, 0.0..=1.0f64];
     let gradients = prop_oneof![Just(0.0), -0.1..0.1f64, -1.0..8.0f64];
     ((-1.2..5.0f64).prop_map(|digits| 10f64.powf(digits)), losses, gradients).prop_map(|(mbps, loss, gradient)| {
-        let rate = Rate::from_bits_per_sec((mbps * 1e6).round());
-        Measurement {
-            start: Time::ZERO,
-            rate,
-            target: rate,
-            packets_sent: 100,
-            packets_lost: 0,
-            loss: real(fixed(loss)),
-            rtt: 0.03,
-            previous_rtt: 0.03,
-            min_rtt: 0.03,
-            rtt_deviation: 0.0,
-            rtt_gradient: real(fixed(gradient)),
-            rtt_gradient_error: 0.0,
-        }
+        let mut result = Measurement::new(Rate::from_bits_per_sec((mbps * 1e6).round()), 100);
+        (result.rtt, result.previous_rtt, result.min_rtt) = (0.03, 0.03, 0.03);
+        (result.loss, result.rtt_gradient) = (real(fixed(loss)), real(fixed(gradient)));
+        result
     })
 }
 

@@ -35,7 +35,7 @@ impl Flow {
         SPACING * u32::try_from(number).expect("benches are short")
     }
 
-    /// The packet to send, and the one whose fate is known then, with its loss.
+    /// The packet to send, and the one whose outcome is known then, with its loss.
     fn advance(&mut self) -> (u64, Option<(u64, bool)>) {
         let number = self.next;
         self.next += 1;
@@ -50,11 +50,11 @@ struct Own {
 
 impl Subject for Own {
     fn packet(&mut self) {
-        let (number, fate) = self.flow.advance();
+        let (number, outcome) = self.flow.advance();
         let time = Time::ZERO + Flow::sent(number);
         let controller = &mut self.controller;
         controller.on_packet_sent(&SentPacket { time, number, bytes: BYTES });
-        if let Some((number, lost)) = fate {
+        if let Some((number, lost)) = outcome {
             let (sent, bytes) = (Time::ZERO + Flow::sent(number), BYTES);
             if lost {
                 controller.on_packet_lost(&LostPacket { time, number, sent, bytes });
@@ -70,9 +70,9 @@ impl Subject for Own {
 fn per_packet(c: &mut Criterion) {
     let mut group = c.benchmark_group("per packet");
     group.measurement_time(Duration::from_secs(3)).warm_up_time(Duration::from_secs(1));
-    let own = profiles::all().into_iter().map(|profile| {
-        let subject = Own { flow: Flow::default(), controller: profile.build(1) };
-        (profile.name, Box::new(subject) as Box<dyn Subject>)
+    let own = profiles::LIST.iter().map(|entry| {
+        let subject = Own { flow: Flow::default(), controller: entry.profile().build(1) };
+        (entry.name, Box::new(subject) as Box<dyn Subject>)
     });
     for (name, mut subject) in own.chain(noq::subjects()) {
         (0..WARM_UP).for_each(|_| subject.packet());

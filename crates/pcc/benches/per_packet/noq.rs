@@ -35,12 +35,12 @@ struct Noq {
 
 impl Subject for Noq {
     fn packet(&mut self) {
-        let (number, fate) = self.flow.advance();
+        let (number, outcome) = self.flow.advance();
         let now = self.start + Flow::sent(number);
         let controller = &mut self.controller;
         controller.on_packet_sent(now, BYTES as u16, number);
         controller.on_sent(now, BYTES, number);
-        if let Some((number, lost)) = fate {
+        if let Some((number, lost)) = outcome {
             let sent = self.start + Flow::sent(number);
             if lost {
                 controller.on_packet_lost(BYTES as u16, number, now);

@@ -1,6 +1,8 @@
 //! Rate control: which rates to try, and where to go from what they were worth.
 
 pub mod allegro;
+mod config;
+mod phases;
 mod probes;
 mod starting;
 mod step;
@@ -8,8 +10,9 @@ mod step;
 mod tests;
 pub mod vivace;
 
+pub use config::ControlConfig;
 pub use starting::{StartConfig, StartExit};
-pub use step::{Amplifier, LeastStep, StepConfig};
+pub use step::{Amplifier, MinStep, StepConfig};
 
 use crate::monitor::{Measurement, Plan, Role};
 use crate::units::{Rate, Time};
@@ -19,6 +22,7 @@ use core::time::Duration;
 
 /// What is known of the path when an interval is planned or judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct PathState {
     /// The current time.
     pub now: Time,
@@ -30,8 +34,16 @@ pub struct PathState {
     pub min_rtt: Duration,
 }
 
+impl PathState {
+    /// A path that carries packets of `mtu` bytes and whose round trips have all taken `rtt`, at the origin of time.
+    pub const fn new(mtu: u64, rtt: Duration) -> PathState {
+        PathState { now: Time::ZERO, mtu, rtt, min_rtt: rtt }
+    }
+}
+
 /// The phase a controller is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Phase {
     /// Doubling the rate.
     Starting,
@@ -41,15 +53,16 @@ pub enum Phase {
     Moving,
 }
 
-/// Why the rate is cut outside of the controller's own decisions.
+/// Why the rate is cut outside of the rate control's own decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Cut {
     /// An interval lost more than the brake allows.
     Loss,
     /// Nothing was acknowledged for too long.
     Silence,
     /// The silence lasted so long, or the sender was idle, that the path may have changed: start anew, though not
-    /// below the rate of a first start, or a connection that is idle now and then would sink to the least rate.
+    /// below the rate of a first start, or a connection that is idle now and then would sink to the smallest rate.
     Restart,
 }
 
@@ -70,18 +83,18 @@ pub trait RateControl: Debug + Send + Sync {
     /// Lowers the rate to `ceiling`, because it is more than was ever delivered. What is in flight is abandoned.
     fn limit(&mut self, ceiling: Rate);
 
-    /// The base rate.
+    /// The base rate, around which probes are sent.
     fn rate(&self) -> Rate;
 
-    /// The phase.
+    /// The phase it is in.
     fn phase(&self) -> Phase;
 }
 
 /// The loss that an interval may have that couldn't be sent as asked for, before something must be done about it
-/// although it proves nothing: what both utilities tolerate.
+/// although it proves nothing, in 0..1: what the utilities of both papers tolerate.
 pub(crate) const LIMITED_LOSS: f64 = 0.05;
 
-/// The bounds of a rate.
+/// The bounds within which a rate control moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",

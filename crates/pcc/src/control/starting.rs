@@ -18,9 +18,9 @@ pub struct StartConfig {
     /// Packets per round trip that the first interval sends at least. No round-trip time is known then: the core
     /// assumes 100 ms.
     pub packets_per_rtt: u64,
-    /// Lost packets of an interval that are overlooked.
+    /// How many lost packets of an interval are overlooked.
     pub ignored_losses: u64,
-    /// Gradients up to this size are overlooked.
+    /// Trends of the round-trip time up to this size, in seconds per second, are overlooked.
     pub ignored_gradient: f64,
     /// Where the phase ends.
     pub exit: StartExit,
@@ -28,11 +28,13 @@ pub struct StartConfig {
 
 /// The rate at which start-up ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum StartExit {
     /// The last rate before the utility fell, half of the one that was too much (both papers).
     LastGood,
-    /// This fraction of the rate at which the too fast interval arrived, if that is above the last good rate.
+    /// This fraction, in 0..=1, of the rate at which the too fast interval arrived, if that is above the last good
+    /// rate.
     Arrived(f64),
 }
 

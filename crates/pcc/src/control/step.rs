@@ -4,6 +4,7 @@ use crate::units::Rate;
 
 /// How confidence grows with decisions in the same direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Amplifier {
     /// 1, 2, 3, 5, 7, 9, ... from the first decision in a direction on; a reversal starts over (Vivace 2018, section 4.2).
@@ -22,36 +23,36 @@ pub enum Amplifier {
 pub struct StepConfig {
     /// theta_0, the step in (Mbit/s)^2 per unit of utility.
     pub theta: f64,
-    /// The confidence amplifier.
+    /// How the step grows with confidence (m).
     pub amplifier: Amplifier,
     /// omega_0, the first bound of a change as a fraction of the rate.
     pub boundary: f64,
-    /// delta, the growth of that bound each time a change hits it.
+    /// delta, the growth of that bound each time a change hits it, as a fraction of the rate too.
     pub boundary_growth: f64,
     /// The smallest change.
-    pub min_change: LeastStep,
+    pub min_change: MinStep,
 }
 
-/// The least by which a rate is varied, so that a difference shows: `rate`, but at most a fraction `most` of the
-/// rate that is varied.
+/// The smallest change of a rate, so that a difference shows: `rate`, but at most a fraction `most` of the rate that
+/// is changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
     serde(rename_all = "kebab-case", deny_unknown_fields)
 )]
-pub struct LeastStep {
-    /// As a rate.
+pub struct MinStep {
+    /// The change as a rate.
     pub rate: Rate,
-    /// As a fraction.
+    /// The largest fraction of the rate that this may be, in 0..1.
     pub most: f64,
 }
 
-impl LeastStep {
-    /// No least step.
-    pub const NONE: LeastStep = LeastStep { rate: Rate::ZERO, most: 0.0 };
+impl MinStep {
+    /// Any change may be as small as it likes.
+    pub const NONE: MinStep = MinStep { rate: Rate::ZERO, most: 0.0 };
 
-    /// The least step at `rate`, as a fraction of it.
+    /// The smallest change of `rate`, as a fraction of it.
     pub fn fraction(self, rate: Rate) -> f64 {
         (self.rate / rate).min(self.most)
     }
@@ -91,8 +92,8 @@ impl Step {
         self.count(same);
         self.direction = sign;
         let wanted = self.config.theta * self.multiplier() * gradient.abs();
-        let least = self.config.min_change.fraction(rate) * rate.mbps();
-        (sign * self.bound(wanted, rate.mbps()).max(least), same)
+        let min_change = self.config.min_change.fraction(rate) * rate.mbps();
+        (sign * self.bound(wanted, rate.mbps()).max(min_change), same)
     }
 
     fn count(&mut self, same: bool) {
@@ -131,7 +132,7 @@ impl Step {
         }
         self.growths = match amplifier {
             // The smallest k with wanted <= (boundary + k * growth) * rate.
-            Amplifier::Paper => (((wanted / rate - boundary) / boundary_growth).ceil()).max(0.0) as u32,
+            Amplifier::Paper => libm::ceil((wanted / rate - boundary) / boundary_growth).max(0.0) as u32,
             Amplifier::Released => self.growths.saturating_sub(1),
         };
         wanted
@@ -148,7 +149,7 @@ mod tests {
             amplifier: Amplifier::Paper,
             boundary: 0.05,
             boundary_growth: 0.1,
-            min_change: LeastStep::NONE,
+            min_change: MinStep::NONE,
         })
     }
 
@@ -194,7 +195,7 @@ mod tests {
 
     #[test]
     fn smallest_change_is_relative_at_low_rates() {
-        let min_change = LeastStep { rate: Rate::from_mbps(0.5), most: 0.2 };
+        let min_change = MinStep { rate: Rate::from_mbps(0.5), most: 0.2 };
         let config = StepConfig { min_change, ..paper().config };
         assert!((Step::new(config).advance(1e-9, Rate::from_mbps(100.0)).0 - 0.5).abs() < 1e-9);
         assert!((Step::new(config).advance(1e-9, Rate::from_mbps(1.0)).0 - 0.2).abs() < 1e-9);

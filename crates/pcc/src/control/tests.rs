@@ -4,7 +4,7 @@ mod allegro;
 mod vivace;
 
 use super::*;
-use crate::profiles::{self, ControlConfig};
+use crate::profiles;
 
 /// Worth what the test wrote into the measurement's round-trip time.
 #[derive(Debug)]
@@ -21,20 +21,7 @@ const PATH: PathState =
 
 /// The result of a plan that was carried out exactly, worth `utility` to [`Scripted`].
 fn result(plan: &Plan, utility: f64) -> Measurement {
-    Measurement {
-        start: Time::ZERO,
-        rate: plan.rate,
-        target: plan.rate,
-        packets_sent: 100,
-        packets_lost: 0,
-        loss: 0.0,
-        rtt: utility,
-        previous_rtt: 0.1,
-        min_rtt: 0.05,
-        rtt_deviation: 0.0,
-        rtt_gradient: 0.0,
-        rtt_gradient_error: 0.0,
-    }
+    Measurement { rtt: utility, previous_rtt: 0.1, min_rtt: 0.05, ..Measurement::new(plan.rate, 100) }
 }
 
 /// The same with `lost` of its 100 packets lost.

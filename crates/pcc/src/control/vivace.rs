@@ -4,8 +4,8 @@ mod config;
 
 pub use config::{DoubleCheck, GradientFilter, LossSignificance, Pairs, VivaceConfig};
 
-use super::probes::{Pair, Probes};
-use super::starting::{StartStep, Starting};
+use super::phases::{Phases, Task};
+use super::probes::{Pair, Round};
 use super::step::Step;
 use super::{Cut, PathState, Phase, RateBounds, RateControl};
 use crate::monitor::{Measurement, Plan, Role};
@@ -15,70 +15,32 @@ use core::time::Duration;
 
 /// Vivace's rate control.
 #[derive(Debug)]
-pub struct Vivace {
+pub struct VivaceControl {
     config: VivaceConfig,
-    rng: fastrand::Rng,
-    /// The base rate; zero until the first plan.
-    rate: Rate,
-    /// The rate of the first plan.
-    first_rate: Rate,
     step: Step,
-    state: State,
+    /// A move is a single interval at the new rate, compared with this result of the rate before.
+    phases: Phases<Measurement>,
     /// A gradient that waits for its double check.
     unchecked: Option<f64>,
 }
 
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is one per connection, and a box would allocate per round")]
-enum State {
-    Starting(Starting),
-    Probing(Probes),
-    Moving(Moving),
-}
-
-/// A single interval at the new rate, compared with the one before the change.
-#[derive(Debug)]
-struct Moving {
-    reference: Measurement,
-    awaiting: bool,
-}
-
-impl Vivace {
-    /// Rate control with random choices drawn from `rng`.
-    pub fn new(config: VivaceConfig, rng: fastrand::Rng) -> Vivace {
-        let step = Step::new(config.step);
-        Vivace {
-            config,
-            rng,
-            rate: Rate::ZERO,
-            first_rate: Rate::ZERO,
-            step,
-            state: State::Starting(Starting::default()),
-            unchecked: None,
-        }
-    }
-
-    /// Sets the base rate so that the probes around it stay within the bounds.
-    fn set_rate(&mut self, rate: Rate) {
-        let RateBounds { min, max } = self.config.bounds;
-        self.rate = rate.clamp(min, max * (1.0 / (1.0 + self.config.probe_step)));
-    }
-
-    fn probe(&mut self, pairs: usize) {
-        self.state = State::Probing(Probes::new(pairs, &mut self.rng));
-    }
-
-    /// The pairs of a round after which nothing is known.
-    fn cautious_pairs(&self) -> usize {
-        match self.config.pairs {
+impl VivaceControl {
+    /// Rate control with random choices drawn from `seed`.
+    pub fn new(config: VivaceConfig, seed: u64) -> VivaceControl {
+        let RateBounds { min, max } = config.bounds;
+        // The probes around the base rate have to stay within the bounds.
+        let bounds = RateBounds { min, max: max * (1.0 / (1.0 + config.probe_step)) };
+        let pairs = match config.pairs {
             Pairs::One => 1,
             Pairs::TwoThenOne => 2,
-        }
+        };
+        let phases = Phases::new(config.start, bounds, pairs, seed);
+        VivaceControl { step: Step::new(config.step), phases, unchecked: None, config }
     }
 
     /// The probe step as a fraction of the rate.
     fn probe_step(&self) -> f64 {
-        self.config.min_probe_step.fraction(self.rate).max(self.config.probe_step)
+        self.config.min_probe_step.fraction(self.phases.rate()).max(self.config.probe_step)
     }
 
     fn filter(&self, mut result: Measurement) -> Measurement {
@@ -89,13 +51,14 @@ impl Vivace {
         match self.config.gradient_filter {
             GradientFilter::Threshold(threshold) if gradient.abs() < threshold => *gradient = 0.0,
             GradientFilter::Threshold(_) => {}
-            GradientFilter::Quantise(quantum) => *gradient = (*gradient / quantum).trunc() * quantum,
+            GradientFilter::Quantise(quantum) => *gradient = libm::trunc(*gradient / quantum) * quantum,
         }
         result
     }
 
     /// A round is complete: turn it into a step, or look again.
-    fn on_round(&mut self, pairs: &mut [Pair], utility: &dyn Utility) -> bool {
+    fn on_round(&mut self, mut round: Round, utility: &dyn Utility) {
+        let pairs = round.pairs_mut();
         let loss = RoundLoss::of(pairs);
         if self.config.pool_loss_below.is_some_and(|limit| loss.total() <= limit) {
             for pair in pairs.iter_mut() {
@@ -108,29 +71,27 @@ impl Vivace {
         let Some(gradient) = common_gradient(pairs, utility) else {
             // Also when the rate couldn't be reached. The released sender looks again with a single pair.
             self.unchecked = None;
-            self.probe(1);
-            return true;
+            return self.phases.probe_pairs(1);
         };
         let Some(gradient) = self.double_check(gradient, &loss) else {
-            self.probe(pairs.len());
-            return true;
+            return self.phases.probe_pairs(pairs.len());
         };
-        let before = self.rate;
-        let (change, same_direction) = self.step.advance(gradient, before);
-        self.change_rate(change);
-        let moves = self.config.moves_above.is_some_and(|fraction| change > fraction * before.mbps());
-        if moves && let Some(pair) = pairs.last() {
-            self.state = State::Moving(Moving { reference: average(&pair.faster, &pair.slower), awaiting: false });
-        } else {
-            self.probe(if same_direction { 1 } else { self.cautious_pairs() });
+        let Stepped { is_large, same_direction } = self.take_step(gradient);
+        match pairs.last() {
+            Some(pair) if is_large => self.phases.move_on(average(&pair.faster, &pair.slower)),
+            _ if same_direction => self.phases.probe_pairs(1),
+            _ => self.phases.probe(),
         }
-        true
     }
 
-    fn change_rate(&mut self, change: f64) {
-        let rate =
-            if change < 0.0 { self.rate - Rate::from_mbps(-change) } else { self.rate + Rate::from_mbps(change) };
-        self.set_rate(rate);
+    /// Moves the rate along the gradient, in utility per Mbit/s.
+    fn take_step(&mut self, gradient: f64) -> Stepped {
+        let before = self.phases.rate();
+        let (change, same_direction) = self.step.advance(gradient, before);
+        let rate = if change < 0.0 { before - Rate::from_mbps(-change) } else { before + Rate::from_mbps(change) };
+        self.phases.set_rate(rate);
+        let is_large = self.config.moves_above.is_some_and(|fraction| change > fraction * before.mbps());
+        Stepped { is_large, same_direction }
     }
 
     /// The gradient to act on, `None` if the round has to be repeated first.
@@ -152,52 +113,40 @@ impl Vivace {
         }
     }
 
-    fn on_moved(&mut self, result: Measurement, utility: &dyn Utility) -> bool {
-        let State::Moving(Moving { reference, .. }) = &self.state else { return false };
+    /// The interval of a move is in: go on along the gradient between `reference` and its result, or look again.
+    fn on_moved(&mut self, reference: &Measurement, result: Measurement, utility: &dyn Utility) {
         let difference = result.rate.mbps() - reference.rate.mbps();
         let asked = result.target.mbps() - reference.target.mbps();
         if result.is_limited() || difference.abs() < asked.abs() / 2.0 || difference == 0.0 {
-            self.probe(self.cautious_pairs());
-            return true;
+            return self.phases.probe();
         }
         let gradient = (utility.utility(&result) - utility.utility(reference)) / difference;
-        let before = self.rate;
-        let (change, _) = self.step.advance(gradient, before);
-        self.change_rate(change);
-        if self.config.moves_above.is_some_and(|fraction| change > fraction * before.mbps()) {
-            self.state = State::Moving(Moving { reference: result, awaiting: false });
+        if self.take_step(gradient).is_large {
+            self.phases.move_on(result);
         } else {
-            self.probe(self.cautious_pairs());
+            self.phases.probe();
         }
-        true
     }
 }
 
-impl RateControl for Vivace {
+/// What a step was like.
+struct Stepped {
+    /// Whether it is an increase so large that single intervals follow instead of probes.
+    is_large: bool,
+    /// Whether it has the direction of the step before.
+    same_direction: bool,
+}
+
+impl RateControl for VivaceControl {
     fn plan(&mut self, path: &PathState) -> Plan {
-        if self.rate.is_zero() {
-            self.set_rate(self.config.start.initial_rate(path));
-            self.first_rate = self.rate;
-        }
-        let role = match &mut self.state {
-            State::Starting(Starting { awaiting, .. }) if !*awaiting => {
-                *awaiting = true;
-                Role::Start
-            }
-            State::Moving(Moving { awaiting, .. }) if !*awaiting => {
-                *awaiting = true;
-                Role::Move
-            }
-            State::Probing(probes) => probes.next_role().unwrap_or(Role::Hold),
-            _ => Role::Hold,
-        };
+        let role = self.phases.next_role(path);
         let factor = match role {
             Role::Probe { faster: true, .. } => 1.0 + self.probe_step(),
             Role::Probe { faster: false, .. } => 1.0 - self.probe_step(),
             _ => 1.0,
         };
         Plan {
-            rate: (self.rate * factor).min(self.config.bounds.max),
+            rate: (self.phases.rate() * factor).min(self.config.bounds.max),
             role,
             length: path.rtt.max(Duration::from_nanos(1)),
             min_packets: self.config.min_packets,
@@ -210,82 +159,35 @@ impl RateControl for Vivace {
         if result.rtt_fit() < self.config.min_fit {
             result.rtt_gradient = 0.0;
         }
-        if !matches!(self.state, State::Starting(_)) {
+        if self.phases.phase() != Phase::Starting {
             result = self.filter(result);
         }
-        match (&mut self.state, role) {
-            (State::Starting(starting), Role::Start) => {
-                match starting.on_result(&self.config.start, self.rate, &result, utility) {
-                    StartStep::Repeat => return false,
-                    StartStep::Go(rate) => {
-                        let before = self.rate;
-                        self.set_rate(rate);
-                        if self.rate <= before {
-                            self.probe(self.cautious_pairs());
-                        }
-                    }
-                    StartStep::Leave(rate) => {
-                        self.set_rate(rate);
-                        self.probe(self.cautious_pairs());
-                    }
-                }
-                true
-            }
-            (State::Probing(probes), Role::Probe { index, .. }) => {
-                if !probes.on_result(index, result) {
-                    return false;
-                }
-                if let Some(arrived) = probes.arrived_in_spite() {
-                    self.limit(arrived);
-                    return true;
-                }
-                let mut pairs = [None; 2];
-                for (slot, pair) in pairs.iter_mut().zip(probes.pairs()) {
-                    *slot = Some(pair);
-                }
-                match &mut pairs {
-                    [Some(first), Some(second)] => self.on_round(&mut [*first, *second], utility),
-                    [Some(only), _] => self.on_round(&mut [*only], utility),
-                    _ => false,
-                }
-            }
-            (State::Moving(_), Role::Move) => self.on_moved(result, utility),
-            _ => false,
+        match self.phases.on_result(role, &result, utility) {
+            Task::Nothing { realign } => return realign,
+            Task::Limit(arrived) => self.limit(arrived),
+            Task::Decide(round) => self.on_round(round, utility),
+            Task::Judge(reference) => self.on_moved(&reference, result, utility),
         }
+        true
     }
 
     fn cut(&mut self, cut: Cut) {
-        self.set_rate(self.rate * 0.5);
         self.step.reset();
         self.unchecked = None;
-        match cut {
-            Cut::Restart => {
-                self.set_rate(self.rate.max(self.first_rate));
-                self.state = State::Starting(Starting::default());
-            }
-            Cut::Loss | Cut::Silence => self.probe(self.cautious_pairs()),
-        }
+        self.phases.cut(cut);
     }
 
     fn limit(&mut self, ceiling: Rate) {
-        self.set_rate(self.rate.min(ceiling));
         self.unchecked = None;
-        match &mut self.state {
-            State::Starting(starting) => starting.awaiting = false,
-            State::Probing(_) | State::Moving(_) => self.probe(self.cautious_pairs()),
-        }
+        self.phases.limit(ceiling);
     }
 
     fn rate(&self) -> Rate {
-        self.rate
+        self.phases.rate()
     }
 
     fn phase(&self) -> Phase {
-        match self.state {
-            State::Starting(_) => Phase::Starting,
-            State::Probing(_) => Phase::Probing,
-            State::Moving(_) => Phase::Moving,
-        }
+        self.phases.phase()
     }
 }
 
@@ -295,7 +197,7 @@ impl LossSignificance {
         let queue_stands = |m: &Measurement| m.rtt - m.min_rtt > self.standing_queue * m.min_rtt;
         let (n, m) = (faster.packets_sent as f64, slower.packets_sent as f64);
         let common = (faster.loss * n + slower.loss * m) / (n + m);
-        let error = (common * (1.0 - common) * (1.0 / n + 1.0 / m)).sqrt();
+        let error = libm::sqrt(common * (1.0 - common) * (1.0 / n + 1.0 / m));
         let by_chance = faster.loss - slower.loss <= self.z * error;
         if by_chance && common <= self.max_loss && !queue_stands(faster) && !queue_stands(slower) {
             (faster.loss, slower.loss) = (common, common);

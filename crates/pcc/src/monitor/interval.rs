@@ -1,4 +1,4 @@
-//! One monitor interval: what was sent in it and what came of that.
+//! One monitor interval: what was sent in it, and what was measured.
 
 use super::regression::Regression;
 use crate::units::{Rate, Time};
@@ -6,19 +6,20 @@ use core::time::Duration;
 
 /// What the controller wants from an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Role {
     /// Part of the start-up phase.
     Start,
     /// A probe: the given one of a round of probes, above (`faster`) or below the base rate.
     Probe {
-        /// Its index in the round.
+        /// Its place in the round, from 0.
         index: usize,
         /// Whether it is above the base rate.
         faster: bool,
     },
     /// A step in the direction that was found to be good.
     Move,
-    /// Nothing: sending goes on while results are awaited.
+    /// Nothing: sending goes on at the base rate while results are awaited.
     Hold,
 }
 
@@ -31,24 +32,25 @@ pub struct Plan {
     pub role: Role,
     /// The time to send for, counted from its first packet.
     pub length: Duration,
-    /// Packets below which it isn't ended, however long that takes.
+    /// The fewest packets it has, however long they take.
     pub min_packets: u64,
-    /// Packets at which it is ended, however short it was.
+    /// The most packets it has, however short it becomes.
     pub max_packets: u64,
 }
 
 /// The result of a monitor interval, which a utility function judges.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Measurement {
     /// When its first packet was sent.
     pub start: Time,
     /// The sending rate that was achieved: bytes over time, with the last packet's own time counted (SPEC 0.2).
     pub rate: Rate,
-    /// The sending rate that was asked for.
+    /// The sending rate that was asked for: that of the plan.
     pub target: Rate,
     /// Packets sent.
     pub packets_sent: u64,
-    /// Packets lost.
+    /// Packets lost, those included of which nothing was heard in time.
     pub packets_lost: u64,
     /// The fraction of its bytes that was lost, in 0..=1.
     pub loss: f64,
@@ -58,15 +60,35 @@ pub struct Measurement {
     pub previous_rtt: f64,
     /// The smallest round-trip time seen on the path, in seconds.
     pub min_rtt: f64,
-    /// The standard deviation of the round-trip times in seconds.
+    /// The standard deviation of the round-trip times, in seconds.
     pub rtt_deviation: f64,
-    /// The trend of the round-trip time, in seconds per second.
+    /// The trend of the round-trip time, in seconds per second of sending: a queue that fills makes it positive.
     pub rtt_gradient: f64,
-    /// The standard error of the trend.
+    /// The standard error of that trend; infinite with fewer than three acknowledged packets, or if all were sent at
+    /// one time.
     pub rtt_gradient_error: f64,
 }
 
 impl Measurement {
+    /// A result to begin with, whose fields can be set, for example in tests of a utility function: `packets_sent`
+    /// packets were sent at exactly `rate`, as planned, none was lost, and all that is about round-trip times is 0.
+    pub fn new(rate: Rate, packets_sent: u64) -> Measurement {
+        Measurement {
+            start: Time::ZERO,
+            rate,
+            target: rate,
+            packets_sent,
+            packets_lost: 0,
+            loss: 0.0,
+            rtt: 0.0,
+            previous_rtt: 0.0,
+            min_rtt: 0.0,
+            rtt_deviation: 0.0,
+            rtt_gradient: 0.0,
+            rtt_gradient_error: 0.0,
+        }
+    }
+
     /// The rate of data that arrived: `rate * (1 - loss)`.
     pub fn throughput(&self) -> Rate {
         self.rate * (1.0 - self.loss)
@@ -148,7 +170,7 @@ impl Interval {
         self.bytes_lost += bytes;
     }
 
-    /// A packet without a fate counts as if it had never been sent.
+    /// A packet without an outcome counts as if it had never been sent.
     pub fn on_discarded(&mut self, bytes: u64) {
         self.packets_sent -= 1;
         self.bytes_sent -= bytes;
@@ -167,12 +189,12 @@ impl Interval {
             || (self.packets_sent >= self.plan.min_packets && self.duration(first, last) >= self.plan.length)
     }
 
-    /// Whether each of its packets has a fate.
+    /// Whether each of its packets has an outcome.
     pub fn is_resolved(&self) -> bool {
         self.packets_acked + self.packets_lost >= self.packets_sent
     }
 
-    /// The result, where packets without a fate count as lost. `None` if nothing was sent.
+    /// The result, where packets without an outcome count as lost. `None` if nothing was sent.
     pub fn measure(&self, previous_rtt: Option<f64>, min_rtt: Option<Duration>) -> Option<Measurement> {
         let (first, last) = self.span?;
         if self.bytes_sent == 0 {

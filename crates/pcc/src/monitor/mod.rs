@@ -11,11 +11,11 @@ pub use regression::Regression;
 use crate::contract::{AckedPacket, LostPacket, SentPacket};
 use crate::packets::PacketTable;
 use crate::units::Time;
+use alloc::collections::VecDeque;
 use core::time::Duration;
 use interval::Interval;
-use std::collections::VecDeque;
 
-/// An outstanding packet: the interval it was sent in, its size, its send time.
+/// What is known of an outstanding packet; `interval` is the id of the one it was sent in.
 #[derive(Clone, Copy, Debug)]
 struct Outstanding {
     interval: u64,
@@ -23,17 +23,17 @@ struct Outstanding {
     sent: Time,
 }
 
-/// Intervals after whose end a packet that never got a fate is forgotten.
+/// A packet that is still outstanding so many intervals after its own is forgotten.
 const FORGOTTEN_AFTER: u64 = 16;
 
 /// Round-trip times are capped here: nothing on Earth or in orbit takes longer, and sums stay finite.
-const LONGEST_RTT: Duration = Duration::from_secs(600);
+const MAX_RTT: Duration = Duration::from_secs(600);
 
-/// Keeps the monitor intervals in flight and attributes each transmission's fate to the interval it was sent in.
+/// Keeps the monitor intervals in flight and attributes each transmission's outcome to the interval it was sent in.
 ///
-/// An interval closes when all its packets have a fate, or when a packet that was sent a reorder window after
+/// An interval closes when all its packets have an outcome, or when a packet that was sent a reorder window after
 /// its last one has been acknowledged; what is missing then counts as lost (SPEC 0.3). Closing happens only
-/// between batches, so the order of fates inside a batch doesn't matter.
+/// between batches, so the order of outcomes inside a batch doesn't matter.
 #[derive(Clone, Debug, Default)]
 pub struct Monitor {
     packets: PacketTable<Outstanding>,
@@ -104,7 +104,7 @@ impl Monitor {
     pub fn on_acked(&mut self, packet: &AckedPacket) -> bool {
         let Some(outstanding) = self.packets.take(packet.number) else { return false };
         self.in_flight -= outstanding.bytes;
-        let rtt = packet.rtt.min(LONGEST_RTT);
+        let rtt = packet.rtt.min(MAX_RTT);
         self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
         self.newest_ack = self.newest_ack.max(Some((packet.number, rtt)));
         match self.interval(outstanding.interval) {
@@ -144,7 +144,7 @@ impl Monitor {
         true
     }
 
-    /// Removes a packet that will never get a fate.
+    /// Removes a packet of which nobody will ever know whether it arrived.
     pub fn on_discarded(&mut self, number: u64) {
         let Some(outstanding) = self.packets.take(number) else { return };
         self.in_flight -= outstanding.bytes;
@@ -193,7 +193,7 @@ impl Monitor {
     /// Whether, since the last call, an interval that is waited for closed without a result, because all its
     /// packets were discarded.
     pub fn take_void(&mut self) -> bool {
-        std::mem::take(&mut self.void)
+        core::mem::take(&mut self.void)
     }
 
     /// Drops every interval in flight without a result, because the path fell silent.

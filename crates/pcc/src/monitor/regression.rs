@@ -42,7 +42,7 @@ impl Regression {
 
     /// The standard deviation of the round-trip times in seconds.
     pub fn deviation(&self) -> f64 {
-        if self.samples == 0 { 0.0 } else { (self.variation_r() / self.samples as f64).sqrt() }
+        if self.samples == 0 { 0.0 } else { libm::sqrt(self.variation_r() / self.samples as f64) }
     }
 
     /// The gradient, seconds of round-trip time per second of sending; zero where it isn't defined.
@@ -58,7 +58,7 @@ impl Regression {
             return f64::INFINITY;
         }
         let residual = (self.variation_r() - self.gradient() * self.covariation()).max(0.0);
-        (residual / (self.samples - 2) as f64 / variation).sqrt()
+        libm::sqrt(residual / (self.samples - 2) as f64 / variation)
     }
 
     fn variation_s(&self) -> f64 {

@@ -90,7 +90,7 @@ fn an_interval_lasts_its_length_and_at_least_its_packets() {
 }
 
 #[test]
-fn fates_count_once() {
+fn outcomes_count_once() {
     let mut monitor = sending(1, 10);
     assert_eq!(monitor.in_flight(), 10 * SIZE);
     assert!(ack(&mut monitor, 0) && lose(&mut monitor, 1));
@@ -98,7 +98,7 @@ fn fates_count_once() {
     assert!(!ack(&mut monitor, 1) && !lose(&mut monitor, 1), "lost before");
     assert!(!ack(&mut monitor, 99) && !lose(&mut monitor, 99), "never sent");
     assert_eq!(monitor.in_flight(), 8 * SIZE);
-    assert_eq!(monitor.close_next(), None, "8 have no fate yet");
+    assert_eq!(monitor.close_next(), None, "8 have no outcome yet");
     (2..10).for_each(|number| assert!(ack(&mut monitor, number)));
     let (_, result) = monitor.close_next().unwrap();
     assert_eq!((result.packets_sent, result.packets_lost, result.loss), (10, 1, 0.1));

@@ -1,10 +1,11 @@
 //! A utility function as a part of a profile.
 
 use super::{Heterogeneous, Interactive, LossResilient, Safe, TcpFriendly, Utility, Vivace};
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 /// A utility function and its constants.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
@@ -23,13 +24,13 @@ pub enum UtilityConfig {
     Vivace(Vivace),
     /// Vivace's that divides a link in chosen shares.
     Heterogeneous(Heterogeneous),
-    /// One's own, which has no text.
-    #[cfg_attr(feature = "serde", serde(skip))]
+    /// Your own, which has no text.
+    #[cfg_attr(feature = "serde", serde(skip_deserializing, serialize_with = "crate::text::no_text"))]
     Own(Arc<dyn Utility>),
 }
 
 impl UtilityConfig {
-    /// A utility function of one's own.
+    /// A utility function of your own.
     pub fn own(utility: impl Utility + 'static) -> UtilityConfig {
         UtilityConfig::Own(Arc::new(utility))
     }

@@ -1,23 +1,12 @@
 //! Utilities at the edges; what they weigh in theory is in `tests/theory`.
 
 use super::*;
-use crate::units::{Rate, Time};
+use crate::units::Rate;
 
 fn measured(mbps: f64, loss: f64) -> Measurement {
-    Measurement {
-        start: Time::ZERO,
-        rate: Rate::from_mbps(mbps),
-        target: Rate::from_mbps(mbps),
-        packets_sent: 100,
-        packets_lost: (loss * 100.0) as u64,
-        loss,
-        rtt: 0.03,
-        previous_rtt: 0.03,
-        min_rtt: 0.03,
-        rtt_deviation: 0.0,
-        rtt_gradient: 0.0,
-        rtt_gradient_error: 0.0,
-    }
+    let packets_lost = (loss * 100.0) as u64;
+    let sent = Measurement::new(Rate::from_mbps(mbps), 100);
+    Measurement { packets_lost, loss, rtt: 0.03, previous_rtt: 0.03, min_rtt: 0.03, ..sent }
 }
 
 fn all() -> [Box<dyn Utility>; 8] {

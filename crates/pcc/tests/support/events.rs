@@ -33,7 +33,7 @@ pub enum Op {
     Discard {
         pick: usize,
     },
-    /// Fates of a number that may never have been sent, or had its fate already.
+    /// Outcomes of a number that may never have been sent, or had its outcome already.
     Stray {
         number: u64,
         kind: u8,
@@ -87,7 +87,7 @@ pub fn ops() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// A packet without a fate, as the model sees it.
+/// A packet without an outcome, as the model sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Outstanding {
     pub number: u64,

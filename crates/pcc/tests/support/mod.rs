@@ -70,7 +70,7 @@ impl Path {
 
 /// A packet on its way, and whether it arrives.
 #[derive(Clone, Copy, Debug)]
-struct Fate {
+struct Outcome {
     at: Time,
     number: u64,
     sent: Time,
@@ -85,7 +85,7 @@ pub struct Flow<C> {
     pub now: Time,
     pub in_flight: u64,
     pub most_in_flight: u64,
-    /// If set, the fates inside a batch are reported in an order drawn from it.
+    /// If set, the outcomes inside a batch are reported in an order drawn from it.
     pub shuffle: Option<fastrand::Rng>,
     pub sent: u64,
     pub arrived: u64,
@@ -93,7 +93,7 @@ pub struct Flow<C> {
     last_sent: Option<Time>,
     /// When the bottleneck has sent all that waits in it.
     busy_until: Time,
-    fates: VecDeque<Fate>,
+    outcomes: VecDeque<Outcome>,
 }
 
 impl<C: CongestionControl> Flow<C> {
@@ -110,7 +110,7 @@ impl<C: CongestionControl> Flow<C> {
             rng: fastrand::Rng::with_seed(7),
             last_sent: None,
             busy_until: Time::ZERO,
-            fates: VecDeque::new(),
+            outcomes: VecDeque::new(),
         }
     }
 
@@ -125,11 +125,11 @@ impl<C: CongestionControl> Flow<C> {
     pub fn run(&mut self, time: Duration) {
         let end = self.now + time;
         loop {
-            let (send, fate) = (self.next_send(), self.fates.front().map(|fate| fate.at));
-            let next = [send, fate, self.controller.deadline()].into_iter().flatten().min();
+            let (send, outcome) = (self.next_send(), self.outcomes.front().map(|outcome| outcome.at));
+            let next = [send, outcome, self.controller.deadline()].into_iter().flatten().min();
             let Some(next) = next.filter(|&next| next <= end) else { break };
             self.now = self.now.max(next);
-            if fate == Some(next) {
+            if outcome == Some(next) {
                 self.deliver();
             } else if send == Some(next) {
                 self.send();
@@ -163,7 +163,7 @@ impl<C: CongestionControl> Flow<C> {
             at = Time::from_nanos(at.as_nanos().div_ceil(step) * step);
         }
         if !path.dead {
-            self.fates.push_back(Fate { at, number: self.sent, sent: now, arrives });
+            self.outcomes.push_back(Outcome { at, number: self.sent, sent: now, arrives });
         }
         self.last_sent = Some(now);
         self.sent += 1;
@@ -171,14 +171,14 @@ impl<C: CongestionControl> Flow<C> {
         self.most_in_flight = self.most_in_flight.max(self.in_flight);
     }
 
-    /// Reports all fates that are due as one batch.
+    /// Reports all outcomes that are due as one batch.
     fn deliver(&mut self) {
-        let due = self.fates.iter().take_while(|fate| fate.at <= self.now).count();
-        let mut batch: Vec<Fate> = self.fates.drain(..due).collect();
+        let due = self.outcomes.iter().take_while(|outcome| outcome.at <= self.now).count();
+        let mut batch: Vec<Outcome> = self.outcomes.drain(..due).collect();
         if let Some(rng) = &mut self.shuffle {
             rng.shuffle(&mut batch);
         }
-        for Fate { number, sent, arrives, .. } in batch {
+        for Outcome { number, sent, arrives, .. } in batch {
             let (time, bytes) = (self.now, SIZE);
             if arrives {
                 let rtt = time.since(sent);

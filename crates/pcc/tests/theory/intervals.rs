@@ -37,7 +37,7 @@ fn through_fifo(mbps: f64, cross: f64, capacity: f64) -> (Measurement, Regressio
         assert!(monitor.on_acked(&AckedPacket { time, number, sent, bytes: SIZE, rtt }));
         by_arrival.add(time.since(second).as_secs_f64(), rtt.as_secs_f64());
     }
-    let (_, result) = monitor.close_next().expect("all packets have a fate");
+    let (_, result) = monitor.close_next().expect("all packets have an outcome");
     (result, by_arrival)
 }
 
@@ -104,13 +104,13 @@ fn t13_judged_intervals_have_the_rate_asked_for() {
         let judged: Vec<_> = recorder.intervals().into_iter().filter(|(role, ..)| *role != Role::Hold).collect();
         assert!(judged.len() > 50, "{}: {}", profile.name, judged.len());
         for (role, result, _) in judged {
-            assert_close(result.rate / result.target, 1.0, 0.01, (profile.name, role, result));
+            assert_close(result.rate / result.target, 1.0, 0.01, (&profile.name, role, result));
         }
     }
 }
 
 /// Runs a profile on a lossy path with aggregated acknowledgements; `shuffle` permutes each batch.
-fn decisions(profile: &profiles::Profile, shuffle: Option<fastrand::Rng>) -> Vec<Event> {
+fn decisions(profile: &pcc::Profile, shuffle: Option<fastrand::Rng>) -> Vec<Event> {
     let recorder = Recorder::default();
     let mut controller = profile.build(5);
     controller.observe(Box::new(recorder.clone()));
@@ -134,12 +134,12 @@ fn t14_order_inside_a_batch_does_not_matter() {
                     (Event::Interval { role, result, .. }, Event::Interval { role: b_role, result: b_result, .. }) => {
                         assert_eq!(role, b_role, "{}", profile.name);
                         assert_eq!(result.packets_lost, b_result.packets_lost, "{}", profile.name);
-                        assert_close(result.rate / b_result.rate, 1.0, 1e-6, profile.name);
-                        assert_close(result.rtt_gradient, b_result.rtt_gradient, 1e-6, profile.name);
+                        assert_close(result.rate / b_result.rate, 1.0, 1e-6, &profile.name);
+                        assert_close(result.rtt_gradient, b_result.rtt_gradient, 1e-6, &profile.name);
                     }
                     (Event::Decision { time, to, .. }, Event::Decision { time: b_time, to: b_to, .. }) => {
                         assert_eq!(time, b_time, "{}", profile.name);
-                        assert_close(*to / *b_to, 1.0, 1e-6, profile.name);
+                        assert_close(*to / *b_to, 1.0, 1e-6, &profile.name);
                     }
                     (a, b) => assert_eq!(a, b, "{}", profile.name),
                 }

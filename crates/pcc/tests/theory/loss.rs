@@ -1,8 +1,8 @@
 //! What utilities make of random loss and of growing round-trip times.
 
-use super::{arg_max, assert_close, measured, root, slope_above};
+use super::{arg_max, assert_close, measured, root, slope_above, with_gradient};
+use pcc::Utility;
 use pcc::utility::{Interactive, Safe, TcpFriendly, Vivace, sigmoid};
-use pcc::{Measurement, Utility};
 
 /// T-3: under random loss the safe utility favours more rate up to 7.44 % (alpha = 100) or 5.28 % (alpha = 1000).
 #[test]
@@ -90,11 +90,15 @@ fn t09_a_growing_round_trip_time_lowers_utility() {
     let utilities: [&dyn Utility; 3] =
         [&TcpFriendly::default(), &TcpFriendly { beta: 100.0, ..TcpFriendly::default() }, &Interactive::default()];
     for utility in utilities {
-        let worth = |previous_rtt: f64| utility.utility(&Measurement { previous_rtt, ..measured(50.0, 0.0) });
+        let worth = |previous_rtt: f64| {
+            let mut result = measured(50.0, 0.0);
+            result.previous_rtt = previous_rtt;
+            utility.utility(&result)
+        };
         let worths = [0.033, 0.0303, 0.03, 0.0297, 0.027].map(worth);
         assert!(worths.is_sorted_by(|falling, growing| falling > growing), "{utility:?}: {worths:?}");
         assert_eq!(worth(0.0), worth(0.03), "the first interval has nothing to be compared with");
     }
-    let gradient = |rtt_gradient: f64| Vivace::LATENCY.utility(&Measurement { rtt_gradient, ..measured(50.0, 0.0) });
+    let gradient = |rtt_gradient: f64| Vivace::LATENCY.utility(&with_gradient(50.0, rtt_gradient));
     assert!(gradient(-0.02) > gradient(0.0) && gradient(0.0) > gradient(0.02));
 }

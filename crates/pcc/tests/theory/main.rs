@@ -8,24 +8,21 @@ mod noise;
 #[path = "../support/mod.rs"]
 mod support;
 
-use pcc::{Measurement, Rate, Time, Utility};
+use pcc::{Measurement, Rate, Utility};
 
 /// The result of an interval without queueing.
 fn measured(mbps: f64, loss: f64) -> Measurement {
-    Measurement {
-        start: Time::ZERO,
-        rate: Rate::from_mbps(mbps),
-        target: Rate::from_mbps(mbps),
-        packets_sent: 1000,
-        packets_lost: (1000.0 * loss) as u64,
-        loss,
-        rtt: 0.03,
-        previous_rtt: 0.03,
-        min_rtt: 0.03,
-        rtt_deviation: 0.0,
-        rtt_gradient: 0.0,
-        rtt_gradient_error: 0.0,
-    }
+    let mut result = Measurement::new(Rate::from_mbps(mbps), 1000);
+    (result.packets_lost, result.loss) = ((1000.0 * loss) as u64, loss);
+    (result.rtt, result.previous_rtt, result.min_rtt) = (0.03, 0.03, 0.03);
+    result
+}
+
+/// The same without loss, while the round-trip time grows or falls.
+fn with_gradient(mbps: f64, rtt_gradient: f64) -> Measurement {
+    let mut result = measured(mbps, 0.0);
+    result.rtt_gradient = rtt_gradient;
+    result
 }
 
 /// The utility of a flow at `mbps` that shares a link of `capacity` with `others` Mbit/s, in the one-shot model
@@ -36,8 +33,7 @@ fn with_loss(utility: &dyn Utility, mbps: f64, others: f64, capacity: f64) -> f6
 
 /// The same with an endless buffer: the excess makes the round-trip time grow.
 fn with_queue(utility: &dyn Utility, mbps: f64, others: f64, capacity: f64) -> f64 {
-    let rtt_gradient = ((mbps + others) / capacity - 1.0).max(0.0);
-    utility.utility(&Measurement { rtt_gradient, ..measured(mbps, 0.0) })
+    utility.utility(&with_gradient(mbps, ((mbps + others) / capacity - 1.0).max(0.0)))
 }
 
 /// The slope of `f` just above `x`. The functions have kinks, so it is taken from one side.

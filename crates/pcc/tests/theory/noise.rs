@@ -2,16 +2,13 @@
 //! their binomial probabilities, which is exact, and each outcome is put to the controller.
 
 use super::{assert_close, measured};
-use pcc::control::allegro::{Allegro, AllegroConfig};
-use pcc::control::vivace::{Pairs, Vivace, VivaceConfig};
-use pcc::control::{PathState, StartConfig, StartExit};
-use pcc::profiles::{self, ControlConfig};
-use pcc::{Cut, Measurement, RateControl, Role, Time, Utility, utility};
-use pcc::{Plan, Rate};
+use pcc::control::allegro::{AllegroConfig, AllegroControl};
+use pcc::control::vivace::{Pairs, VivaceConfig, VivaceControl};
+use pcc::control::{ControlConfig, StartConfig, StartExit};
+use pcc::{Cut, Measurement, PathState, Plan, Rate, RateControl, Role, Utility, profiles, utility};
 use std::time::Duration;
 
-const PATH: PathState =
-    PathState { now: Time::ZERO, mtu: 1500, rtt: Duration::from_millis(30), min_rtt: Duration::from_millis(30) };
+const PATH: PathState = PathState::new(1500, Duration::from_millis(30));
 
 /// The probability of each number of losses among `packets`, where it isn't negligible.
 fn loss_counts(packets: u64, p: f64) -> Vec<(u64, f64)> {
@@ -43,7 +40,9 @@ fn probability(packets: [u64; 2], p: f64, points_up: impl Fn([u64; 2]) -> bool) 
 
 fn lossy(rate: Rate, packets_sent: u64, packets_lost: u64) -> Measurement {
     let loss = packets_lost as f64 / packets_sent as f64;
-    Measurement { packets_sent, packets_lost, ..measured(rate.mbps(), loss) }
+    let mut result = measured(rate.mbps(), loss);
+    (result.packets_sent, result.packets_lost) = (packets_sent, packets_lost);
+    result
 }
 
 /// Whether a pair of probes with these losses makes the controller raise its rate. A controller that wants to see
@@ -96,9 +95,8 @@ fn t15_allegro_pair_under_random_loss() {
             let config =
                 AllegroConfig { start: start(100.0), min_step: step, max_step: step, pairs: 1, ..config.clone() };
             let packets = packets_of_pair(487, step);
-            let up = probability(packets, p, |lost| {
-                raises(Allegro::new(config.clone(), fastrand::Rng::with_seed(1)), &utility, packets, lost)
-            });
+            let up =
+                probability(packets, p, |lost| raises(AllegroControl::new(config.clone(), 1), &utility, packets, lost));
             assert_close(up, expected, 0.01, (p, step));
         }
     }
@@ -108,9 +106,7 @@ fn t15_allegro_pair_under_random_loss() {
 fn vivace_points_up(config: &VivaceConfig, utility: utility::Vivace, p: f64) -> f64 {
     let config = VivaceConfig { start: start(90.0), pairs: Pairs::One, ..config.clone() };
     let packets = packets_of_pair(225, config.probe_step);
-    probability(packets, p, |lost| {
-        raises(Vivace::new(config.clone(), fastrand::Rng::with_seed(1)), &utility, packets, lost)
-    })
+    probability(packets, p, |lost| raises(VivaceControl::new(config.clone(), 1), &utility, packets, lost))
 }
 
 /// T-15: the probability that one pair of Vivace's points up under random loss, and the spread of its utility

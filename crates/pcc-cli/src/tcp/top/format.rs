@@ -8,6 +8,7 @@ pub fn phase(phase: Phase) -> &'static str {
         Phase::Starting => "starting",
         Phase::Probing => "probing",
         Phase::Moving => "moving",
+        _ => "other",
     }
 }
 
@@ -18,6 +19,7 @@ pub fn role(role: Role) -> &'static str {
         Role::Probe { faster: false, .. } => "probe-slower",
         Role::Move => "move",
         Role::Hold => "hold",
+        _ => "other",
     }
 }
 

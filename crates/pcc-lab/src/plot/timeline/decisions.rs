@@ -23,11 +23,11 @@ pub fn panel(name: &str, events: &[Event], line: Colour, seconds: f64) -> Panel 
                     Role::Probe { faster: true, .. } => up.push(point),
                     Role::Probe { faster: false, .. } => down.push(point),
                     Role::Move | Role::Start => moves.push(point),
-                    Role::Hold => {}
+                    _ => {}
                 }
             }
             Event::Decision { time, from, to, .. } => base.push((at(*time), from.mbps(), to.mbps())),
-            Event::Phase { .. } => {}
+            _ => {}
         }
     }
     let last = base.last().map(|(_, _, to)| (seconds, *to));
@@ -59,7 +59,7 @@ fn bands(events: &[Event], seconds: f64) -> Vec<(f64, f64, Colour)> {
     });
     let (mut since, mut colour) = (first.unwrap_or(0.0), Some(STARTING));
     let changes = events.iter().filter_map(|event| match event {
-        Event::Phase { time, phase } => Some((at(*time), Some(*phase))),
+        Event::Phase { time, phase, .. } => Some((at(*time), Some(*phase))),
         _ => None,
     });
     for (time, phase) in changes.chain([(seconds, None)]) {
@@ -70,7 +70,7 @@ fn bands(events: &[Event], seconds: f64) -> Vec<(f64, f64, Colour)> {
         colour = match phase {
             Some(Phase::Starting) => Some(STARTING),
             Some(Phase::Moving) => Some(MOVING),
-            Some(Phase::Probing) | None => None,
+            _ => None,
         };
     }
     bands

@@ -1,21 +1,21 @@
 //! Allegro's rate control (NSDI 2015, section 3.2).
 
 use super::*;
-use crate::control::allegro::{Allegro, AllegroConfig};
+use crate::control::allegro::{AllegroConfig, AllegroControl};
 
 fn config() -> AllegroConfig {
     let ControlConfig::Allegro(config) = profiles::allegro_2015().control else { panic!("not Allegro's") };
     config
 }
 
-fn allegro(seed: u64) -> Allegro {
-    Allegro::new(config(), fastrand::Rng::with_seed(seed))
+fn allegro(seed: u64) -> AllegroControl {
+    AllegroControl::new(config(), seed)
 }
 
 /// In the decision phase at 10 Mbit/s.
-fn deciding() -> Allegro {
+fn deciding() -> AllegroControl {
     let start = StartConfig { rate: Rate::from_mbps(20.0), ..config().start };
-    let mut control = Allegro::new(AllegroConfig { start, ..config() }, fastrand::Rng::with_seed(2));
+    let mut control = AllegroControl::new(AllegroConfig { start, ..config() }, 2);
     control.plan(&PATH);
     control.cut(Cut::Loss);
     assert_mbps(control.rate(), 10.0);
@@ -57,7 +57,7 @@ fn start_repeats_an_interval_that_was_limited() {
 #[test]
 fn start_ends_at_the_largest_rate() {
     let bounds = RateBounds { max: Rate::from_mbps(5.0), ..RateBounds::DEFAULT };
-    let mut control = Allegro::new(AllegroConfig { bounds, ..config() }, fastrand::Rng::with_seed(1));
+    let mut control = AllegroControl::new(AllegroConfig { bounds, ..config() }, 1);
     for mbps in [2.0, 4.0, 5.0] {
         let plan = next(&mut control);
         assert_mbps(plan.rate, mbps);

@@ -1,10 +1,10 @@
 //! Vivace's rate control (NSDI 2018, section 4; the released sender, SPEC 2.4 and 2.5).
 
 use super::*;
-use crate::control::vivace::{DoubleCheck, GradientFilter, Vivace, VivaceConfig};
+use crate::control::vivace::{DoubleCheck, GradientFilter, VivaceConfig, VivaceControl};
 use std::sync::Mutex;
 
-fn config(profile: &profiles::Profile) -> VivaceConfig {
+fn config(profile: &crate::Profile) -> VivaceConfig {
     let ControlConfig::Vivace(config) = profile.control.clone() else { panic!("not Vivace's") };
     config
 }
@@ -18,9 +18,9 @@ fn paper() -> VivaceConfig {
 }
 
 /// Probing at 100 Mbit/s.
-fn probing(config: VivaceConfig) -> Vivace {
+fn probing(config: VivaceConfig) -> VivaceControl {
     let start = StartConfig { rate: Rate::from_mbps(200.0), ..config.start };
-    let mut control = Vivace::new(VivaceConfig { start, ..config }, fastrand::Rng::with_seed(1));
+    let mut control = VivaceControl::new(VivaceConfig { start, ..config }, 1);
     control.plan(&PATH);
     control.cut(Cut::Loss);
     assert_mbps(control.rate(), 100.0);
@@ -28,7 +28,7 @@ fn probing(config: VivaceConfig) -> Vivace {
 }
 
 /// A round whose pairs favour more or less rate, as told.
-fn disagree(control: &mut Vivace) -> usize {
+fn disagree(control: &mut VivaceControl) -> usize {
     let round = probes(control);
     give(control, &round, &Scripted, |pair, plan| result(plan, if is_faster(plan) == (pair == 0) { 1.0 } else { 0.0 }));
     round.len()
@@ -46,7 +46,7 @@ fn probes_are_5_percent_away() {
     // The released sender's are at least 0.5 Mbit/s away.
     for (mbps, step) in [(100.0, 0.05), (10.0, 0.05), (6.25, 0.08), (5.0, 0.1), (2.0, 0.25)] {
         let start = StartConfig { rate: Rate::from_mbps(2.0 * mbps), ..released().start };
-        let mut control = Vivace::new(VivaceConfig { start, ..released() }, fastrand::Rng::with_seed(1));
+        let mut control = VivaceControl::new(VivaceConfig { start, ..released() }, 1);
         control.plan(&PATH);
         control.cut(Cut::Loss);
         for plan in probes(&mut control) {
@@ -101,7 +101,7 @@ fn the_step_is_the_gradient() {
 }
 
 /// Utility of loss alone, so that who lost more decides.
-fn lost(control: &mut Vivace, faster: u64, slower: u64) -> f64 {
+fn lost(control: &mut VivaceControl, faster: u64, slower: u64) -> f64 {
     let before = control.rate();
     let round = probes(control);
     give(control, &round, &crate::utility::Vivace::LOSS, |_, plan| {
@@ -179,7 +179,7 @@ fn released_double_check_doubts_increases_with_much_loss() {
 }
 
 /// Plays a pair worth `gain` more at the faster probe, which lost fewer packets if `inverted`.
-fn paper_pair(control: &mut Vivace, gain: f64, inverted: bool) {
+fn paper_pair(control: &mut VivaceControl, gain: f64, inverted: bool) {
     let round = probes(control);
     give(control, &round, &Scripted, |_, plan| {
         lossy(plan, u64::from(is_faster(plan) != inverted), if is_faster(plan) { gain } else { 0.0 })
@@ -275,7 +275,7 @@ fn rates_stay_within_bounds() {
 fn start_overlooks_random_loss_and_small_gradients() {
     let utility = crate::utility::Vivace::LATENCY;
     for (packets_lost, rtt_gradient, leaves) in [(50, 0.0, false), (0, 0.2, false), (70, 0.0, true), (0, 0.21, true)] {
-        let mut control = Vivace::new(released(), fastrand::Rng::with_seed(1));
+        let mut control = VivaceControl::new(released(), 1);
         for last in [false, true] {
             let plan = next(&mut control);
             let clean = result(&plan, 0.0);
@@ -345,7 +345,7 @@ fn a_chance_difference_of_loss_counts_only_with_a_standing_queue() {
 
 #[test]
 fn our_start_up_ends_at_the_rate_that_arrived() {
-    let mut control = Vivace::new(ours(), fastrand::Rng::with_seed(1));
+    let mut control = VivaceControl::new(ours(), 1);
     let first = control.plan(&PATH);
     control.on_result(first.role, &result(&first, 1.0), &Scripted, &PATH);
     let plan = next(&mut control);

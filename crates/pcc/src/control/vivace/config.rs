@@ -1,6 +1,6 @@
 //! The constants of Vivace's rate control.
 
-use crate::control::{LeastStep, RateBounds, StartConfig, StepConfig};
+use crate::control::{MinStep, RateBounds, StartConfig, StepConfig};
 
 /// The constants of Vivace's rate control.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,15 +10,15 @@ use crate::control::{LeastStep, RateBounds, StartConfig, StepConfig};
     serde(rename_all = "kebab-case", deny_unknown_fields)
 )]
 pub struct VivaceConfig {
-    /// The start-up phase.
+    /// How start-up begins, what it overlooks and where it ends.
     pub start: StartConfig,
-    /// epsilon: probes are sent at `rate * (1 ± epsilon)`.
+    /// epsilon, in 0..1: probes are sent at `rate * (1 ± epsilon)`.
     pub probe_step: f64,
-    /// The smallest probe step.
-    pub min_probe_step: LeastStep,
+    /// The smallest distance of a probe from the base rate, where that is more than epsilon.
+    pub min_probe_step: MinStep,
     /// How many pairs of probes make a decision.
     pub pairs: Pairs,
-    /// From gradient to change of rate.
+    /// How a gradient of utility becomes a change of rate.
     pub step: StepConfig,
     /// A single increase above this fraction of the rate goes on with single steps instead of probes.
     #[cfg_attr(feature = "serde", serde(with = "crate::text::switch"))]
@@ -39,17 +39,18 @@ pub struct VivaceConfig {
     pub loss_significance: Option<LossSignificance>,
     /// When a decision is tried again before it is believed.
     pub double_check: DoubleCheck,
-    /// Packets that an interval has at least.
+    /// The fewest packets of an interval.
     pub min_packets: u64,
-    /// Packets that an interval has at most.
+    /// The most packets of an interval.
     #[cfg_attr(feature = "serde", serde(with = "crate::text::switch"))]
     pub max_packets: Option<u64>,
-    /// The bounds of the rate.
+    /// Between which rates it moves.
     pub bounds: RateBounds,
 }
 
 /// How many pairs of probes make a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Pairs {
     /// One (Vivace 2018, section 4.2).
@@ -60,6 +61,7 @@ pub enum Pairs {
 
 /// What is done to the gradient of the round-trip time before it is judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum GradientFilter {
     /// Gradients smaller than this are taken for zero (Vivace 2018, section 4.3).
@@ -90,6 +92,7 @@ pub struct LossSignificance {
 
 /// When a decision is tried again before it is believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum DoubleCheck {
     /// Never: for the ablation (Vivace 2018, footnote 2).

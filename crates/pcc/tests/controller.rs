@@ -2,13 +2,15 @@
 
 mod support;
 
-use pcc::{AckedPacket, CongestionControl, Cut, Event, LostPacket, Pcc, Phase, Rate, Role, SentPacket, Time, profiles};
+use pcc::{
+    AckedPacket, CongestionControl, Cut, Event, LostPacket, Pcc, Phase, Profile, Rate, Role, SentPacket, Time, profiles,
+};
 use std::time::Duration;
 use support::{Flow, Path, Recorder, SIZE};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn observed(profile: &profiles::Profile) -> (Pcc, Recorder) {
+fn observed(profile: &Profile) -> (Pcc, Recorder) {
     let (mut controller, recorder) = (profile.build(1), Recorder::default());
     controller.observe(Box::new(recorder.clone()));
     (controller, recorder)
@@ -16,19 +18,19 @@ fn observed(profile: &profiles::Profile) -> (Pcc, Recorder) {
 
 /// Each profile after ten seconds on a path of 20 Mbit/s and 30 ms.
 fn settled() -> impl Iterator<Item = (&'static str, Flow<Pcc>, Recorder)> {
-    profiles::all().into_iter().map(|profile| {
-        let (controller, recorder) = observed(&profile);
+    profiles::LIST.iter().map(|entry| {
+        let (controller, recorder) = observed(&entry.profile());
         let mut flow = Flow::new(controller, Path::clean(20.0, 30));
         flow.run(10 * SECOND);
         recorder.take();
-        (profile.name, flow, recorder)
+        (entry.name, flow, recorder)
     })
 }
 
 /// The cuts that were recorded: when, why, and the rate before and after.
 fn cuts(recorder: &Recorder) -> Vec<(Time, Cut, Rate, Rate)> {
     let cut = |event| match event {
-        Event::Decision { time, from, to, cut: Some(cut) } => Some((time, cut, from, to)),
+        Event::Decision { time, from, to, cut: Some(cut), .. } => Some((time, cut, from, to)),
         _ => None,
     };
     recorder.events().into_iter().filter_map(cut).collect()

@@ -6,12 +6,13 @@ use crate::monitor::{Measurement, Monitor, Role};
 use crate::observer::{Event, Observer};
 use crate::units::{Rate, Time};
 use crate::utility::Utility;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
 use core::time::Duration;
-use std::sync::Arc;
 
 /// The round-trip time that intervals are planned with before the first sample.
 const INITIAL_RTT: Duration = Duration::from_millis(100);
-/// The silence that is borne before the first sample: a round trip may well take longer than assumed.
+/// The silence after which the rate is halved before the first sample: a round trip may well take longer than assumed.
 const INITIAL_SILENCE: Duration = Duration::from_secs(3);
 
 /// What protects the path and the receiver whatever the rate control does.
@@ -22,11 +23,11 @@ const INITIAL_SILENCE: Duration = Duration::from_secs(3);
     serde(rename_all = "kebab-case", deny_unknown_fields)
 )]
 pub struct Guards {
-    /// An interval that loses more than this fraction halves the rate (released sender: 0.5).
+    /// An interval that loses more than this fraction, in 0..=1, halves the rate (released sender: 0.5).
     pub brake_loss: f64,
     /// Round-trip times without any acknowledgement after which the rate is halved (Vivace 2018, section 4.3: 4).
     pub silence_rtts: f64,
-    /// Round-trip times of silence after which the start-up phase begins anew.
+    /// Round-trip times without any acknowledgement after which the start-up phase begins anew.
     pub restart_rtts: f64,
     /// Bytes in flight are capped at this many times rate * round-trip time (SPEC 0.4: 2 to 2.5).
     pub in_flight: f64,
@@ -46,14 +47,14 @@ const MIN_SILENCE: Duration = Duration::from_millis(50);
 /// The shortest idle time after which the rate is no longer trusted (SPEC 0.6).
 const MIN_IDLE: Duration = Duration::from_secs(1);
 /// Intervals with fewer packets, cut off by a re-alignment, say nothing about loss or rate.
-const LEAST_PACKETS: u64 = 10;
+const MIN_PACKETS: u64 = 10;
 /// Packets that may be in flight whatever the rate.
 const MIN_IN_FLIGHT_PACKETS: u64 = 10;
 
-/// A PCC sender.
+/// A PCC controller: a monitor that measures, a utility function that judges, a rate control that decides.
 ///
-/// Whether the application limits it is read from what was really sent ([`Measurement::is_limited`]), which also
-/// shows flow control and a busy machine; a transport's own opinion of the moment isn't needed.
+/// Whether the application limits the sender is read from what was really sent ([`Measurement::is_limited`]), which
+/// also shows flow control and a busy machine; [`on_app_limited`](CongestionControl::on_app_limited) isn't needed.
 #[derive(Debug)]
 pub struct Pcc {
     monitor: Monitor,
@@ -74,14 +75,14 @@ pub struct Pcc {
     delivered: DeliveredRates,
     /// The rate of the first interval: a sender that had little to send so far may still send that fast.
     first_rate: Rate,
-    /// The silence that is borne, and the round-trip time that the in-flight cap allows for: both follow the
-    /// monitor's round-trip times, which change at the end of a batch only.
+    /// The silence after which the rate is halved, and the round-trip time that the in-flight cap allows for: both
+    /// follow the monitor's round-trip times, which change at the end of a batch only.
     silence: Duration,
     in_flight_rtt: Duration,
 }
 
 impl Pcc {
-    /// A sender that judges intervals by `utility` and moves its rate by `control`.
+    /// A controller that judges intervals by `utility` and moves its rate by `control`.
     pub fn new(utility: Arc<dyn Utility>, mut control: Box<dyn RateControl>, guards: Guards) -> Pcc {
         let mtu = 1200;
         let path = PathState { now: Time::ZERO, mtu, rtt: INITIAL_RTT, min_rtt: INITIAL_RTT };
@@ -117,7 +118,7 @@ impl Pcc {
         self.control.rate()
     }
 
-    /// The monitor, for its statistics.
+    /// The monitor, with round-trip times and bytes in flight.
     pub fn monitor(&self) -> &Monitor {
         &self.monitor
     }
@@ -150,7 +151,7 @@ impl Pcc {
     }
 
     fn on_result(&mut self, now: Time, role: Role, result: &Measurement) {
-        let counts = result.packets_sent >= LEAST_PACKETS;
+        let counts = result.packets_sent >= MIN_PACKETS;
         if counts {
             self.delivered.add(result.throughput());
         }

@@ -1,0 +1,47 @@
+//! A rate control as a part of a profile.
+
+use super::allegro::{AllegroConfig, AllegroControl};
+use super::vivace::{VivaceConfig, VivaceControl};
+use super::{RateBounds, RateControl};
+use alloc::boxed::Box;
+
+/// A rate control algorithm and its constants.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(tag = "kind", rename_all = "kebab-case")
+)]
+#[non_exhaustive]
+pub enum ControlConfig {
+    /// Allegro's.
+    Allegro(AllegroConfig),
+    /// Vivace's.
+    Vivace(VivaceConfig),
+}
+
+impl ControlConfig {
+    /// The algorithm, with random choices drawn from `seed`.
+    pub fn build(&self, seed: u64) -> Box<dyn RateControl> {
+        match self {
+            ControlConfig::Allegro(config) => Box::new(AllegroControl::new(config.clone(), seed)),
+            ControlConfig::Vivace(config) => Box::new(VivaceControl::new(config.clone(), seed)),
+        }
+    }
+
+    /// The bounds of the rate.
+    pub fn bounds(&self) -> RateBounds {
+        match self {
+            ControlConfig::Allegro(config) => config.bounds,
+            ControlConfig::Vivace(config) => config.bounds,
+        }
+    }
+
+    /// The bounds of the rate, to be changed.
+    pub(crate) fn bounds_mut(&mut self) -> &mut RateBounds {
+        match self {
+            ControlConfig::Allegro(config) => &mut config.bounds,
+            ControlConfig::Vivace(config) => &mut config.bounds,
+        }
+    }
+}

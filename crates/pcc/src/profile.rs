@@ -1,0 +1,68 @@
+//! What defines a controller: a utility function, a rate control and guards, with all their constants.
+
+use crate::control::{ControlConfig, RateBounds};
+use crate::controller::{Guards, Pcc};
+use crate::profiles;
+use crate::units::Rate;
+use crate::utility::UtilityConfig;
+use alloc::borrow::Cow;
+
+/// Everything that defines a controller.
+///
+/// [`profiles`](crate::profiles) has ready ones; your own is one of them with what differs:
+///
+/// ```
+/// use pcc::{Guards, Profile, profiles};
+///
+/// let careful = Guards { brake_loss: 0.3, ..Guards::default() };
+/// let profile = Profile { name: "careful".into(), guards: careful, ..profiles::vivace_loss() };
+/// let controller = profile.build(1);
+/// ```
+///
+/// With the feature `serde` it is a table with the names of all fields in kebab-case as keys: rates are numbers of
+/// bit/s or texts such as `"2mbit"`, and `"off"` is what is `None` here. A utility function of your own has no text:
+/// to serialise it is an error.
+#[derive(Clone, Debug)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
+pub struct Profile {
+    /// Its name, such as `vivace-2018-latency`.
+    pub name: Cow<'static, str>,
+    /// What an interval is worth.
+    pub utility: UtilityConfig,
+    /// How the rate moves.
+    pub control: ControlConfig,
+    /// What protects the path.
+    pub guards: Guards,
+}
+
+impl Default for Profile {
+    /// The profile that is right for most: [`profiles::DEFAULT`].
+    fn default() -> Profile {
+        profiles::vivace_latency()
+    }
+}
+
+impl Profile {
+    /// A controller with random choices drawn from `seed`. Flows that start together need different seeds, or they
+    /// probe in step.
+    pub fn build(&self, seed: u64) -> Pcc {
+        Pcc::new(self.utility.shared(), self.control.build(seed), self.guards)
+    }
+
+    /// The same with a rate never to exceed, probes included.
+    #[must_use]
+    pub fn with_max_rate(mut self, max: Rate) -> Profile {
+        let bounds = self.control.bounds_mut();
+        *bounds = RateBounds { min: bounds.min.min(max), max };
+        self
+    }
+
+    /// The bounds of the rate.
+    pub fn bounds(&self) -> RateBounds {
+        self.control.bounds()
+    }
+}
