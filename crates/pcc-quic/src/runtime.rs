@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 ///
 /// A wake-up per packet costs most of a core from about 400 Mbit/s on. With this bound packets of 1452 bytes leave
 /// one by one up to 232 Mbit/s, and above that in the small batches which the rate puts into 50 µs.
-pub(crate) const LEAST_WAIT: Duration = Duration::from_micros(50);
+pub(crate) const MIN_WAIT: Duration = Duration::from_micros(50);
 
 /// tokio as noq's runtime, with [`precise::Timer`](crate::precise::Timer) in place of tokio's timer, so that paced
 /// packets leave when they are due.
@@ -80,7 +80,7 @@ fn force_receive_buffer(_: &UdpSocket, _: usize) -> bool {
 #[cfg(not(unix))]
 fn enlarge_buffers(_: &UdpSocket) {}
 
-/// A timer that keeps [`LEAST_WAIT`] between two expiries.
+/// A timer that keeps [`MIN_WAIT`] between two expiries.
 #[derive(Debug)]
 struct PacingTimer {
     timer: Timer,
@@ -89,7 +89,7 @@ struct PacingTimer {
 
 impl PacingTimer {
     fn set(&mut self, deadline: Instant) {
-        let earliest = self.fired.map_or(deadline, |fired| fired + LEAST_WAIT);
+        let earliest = self.fired.map_or(deadline, |fired| fired + MIN_WAIT);
         self.timer.reset(deadline.max(earliest));
     }
 }
