@@ -28,3 +28,8 @@ pub use runtime::PreciseRuntime;
 pub use start::Start;
 pub use statistics::Statistics;
 pub use transport::Transport;
+
+/// Compiles and runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
