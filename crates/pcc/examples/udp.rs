@@ -177,7 +177,8 @@ impl Sender {
         self.control.on_batch_end(now);
     }
 
-    /// Lost is what three packets, or packets sent 9/8 of a round trip later, have overtaken (RFC 9002, section 6.1).
+    /// Lost is what three later packets have overtaken, or a single one if it was sent 9/8 of a round trip ago (RFC 9002,
+    /// section 6.1).
     fn detect_losses(&mut self, now: Time) -> bool {
         let Some(largest) = self.largest_acked else { return false };
         let (delay, before) = (self.rtt.loss_delay(), self.packets_lost);
