@@ -1,16 +1,18 @@
 //! The bridge from noq's controller interface to [`pcc::CongestionControl`].
 
-use crate::factory::Build;
 use crate::pacing::Pacing;
 use crate::spaces::Spaces;
+use crate::start::{Build, Made};
+use crate::statistics::{Rounds, Statistics};
+use noq::{Connection, PathId};
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{Controller, ControllerMetrics};
-use pcc::{AckedPacket, CongestionControl, LostPacket, Rate, SentPacket, Time};
+use pcc::{AckedPacket, CongestionControl, LostPacket, Phase, Rate, SentPacket, Time};
 use std::any::Any;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A packet still without a fate after packets sent this many round trips later were acknowledged gets none: noq
+/// A packet whose outcome is still open when packets sent this many round trips later were acknowledged gets none: noq
 /// has thrown its keys away. It declares losses within 9/8 round trips.
 const FORGOTTEN_AFTER_RTTS: u32 = 3;
 
@@ -21,12 +23,27 @@ pub(crate) struct Adapter {
     /// noq's instants count from here.
     origin: Instant,
     // noq reads rate and window through `&self`, and only then is it certain that a batch is complete.
-    state: Mutex<State>,
+    /// `None` in a copy that nothing was reported to: noq copies a controller for whoever reads its state, too, and those
+    /// get no controller of their own.
+    state: Mutex<Option<State>>,
+    /// What the original knew when this was copied from it.
+    copied: Copied,
+}
+
+/// What a copy answers with until something is reported to it.
+#[derive(Clone, Copy, Debug)]
+struct Copied {
+    now: Time,
+    mtu: u16,
+    quantum: u64,
+    statistics: Statistics,
 }
 
 #[derive(Debug)]
 struct State {
     control: Box<dyn CongestionControl>,
+    phase: Option<Arc<Mutex<Phase>>>,
+    rounds: Rounds,
     spaces: Spaces,
     pacing: Pacing,
     mtu: u16,
@@ -36,7 +53,7 @@ struct State {
     heard: bool,
     /// The latest time any call named.
     now: Time,
-    /// Fates were reported since the last end of a batch.
+    /// Outcomes were reported since the last end of a batch.
     batch_open: bool,
     /// The newest acknowledgement of the open batch: its packet counts as lost if it was marked (ECN).
     held: Option<AckedPacket>,
@@ -49,24 +66,41 @@ struct State {
 
 impl Adapter {
     pub(crate) fn new(build: Arc<Build>, origin: Instant, mtu: u16) -> Adapter {
-        Adapter { state: Mutex::new(State::new(&build, Time::ZERO, mtu)), build, origin }
+        let state = State::new(&build, Time::ZERO, mtu);
+        let copied = state.copy();
+        Adapter { build, origin, state: Mutex::new(Some(state)), copied }
     }
 
     fn time(&self, at: Instant) -> Time {
         Time::ZERO + at.saturating_duration_since(self.origin)
     }
 
-    /// The state, with all that was reported so far taken into account.
-    fn settled(&self) -> MutexGuard<'_, State> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.close_batch();
-        state
+    /// Reads from the state, with all that was reported so far taken into account, or else from what it was copied from.
+    fn read<R>(&self, state: impl FnOnce(&State) -> R, copied: impl FnOnce(&Copied) -> R) -> R {
+        match &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(running) => {
+                running.close_batch();
+                state(running)
+            }
+            None => copied(&self.copied),
+        }
+    }
+
+    /// The state; that of a copy begins now.
+    fn state(&mut self) -> &mut State {
+        let Adapter { build, state, copied, .. } = self;
+        let state = state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        state.get_or_insert_with(|| State::new(build, copied.now, copied.mtu))
+    }
+
+    fn copy(&self) -> Copied {
+        self.read(State::copy, |copied| *copied)
     }
 
     /// The state as of `at`, for the reports of a batch.
     fn state_at(&mut self, at: Instant) -> (&mut State, Time) {
         let now = self.time(at);
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state();
         if now > state.now {
             // noq reports what came together with one and the same time.
             state.close_batch();
@@ -82,6 +116,7 @@ impl Adapter {
         let Some(packet) = state.spaces.take_acked(pn, sent, bytes) else { return };
         let sample = now.since(sent);
         state.rtt = sample.max(smoothed);
+        state.rounds.on_acked(bytes, sample, smoothed);
         state.newest_acked = state.newest_acked.max(sent);
         state.app_limited |= app_limited;
         state.batch_open = true;
@@ -92,9 +127,11 @@ impl Adapter {
 
 impl State {
     fn new(build: &Build, now: Time, mtu: u16) -> State {
-        let control = build.control(now, mtu);
+        let Made { control, phase } = build.control(now, mtu);
         let mut state = State {
             control,
+            phase,
+            rounds: Rounds::default(),
             spaces: Spaces::default(),
             pacing: Pacing::new(mtu),
             mtu,
@@ -157,6 +194,7 @@ impl State {
             self.control.on_packet_discarded(packet.number);
         }
         self.settled = self.newest_acked;
+        self.rounds.on_batch_end(self.now);
         self.control.on_batch_end(self.now);
         self.check_deadline();
         self.update_rate();
@@ -165,6 +203,16 @@ impl State {
     /// noq blocks for ever, were there no room for a packet.
     fn window(&self) -> u64 {
         self.control.in_flight_cap().max(self.mtu.into())
+    }
+
+    fn copy(&self) -> Copied {
+        let phase = self.phase.as_ref().map(|phase| *phase.lock().unwrap_or_else(PoisonError::into_inner));
+        Copied {
+            now: self.now,
+            mtu: self.mtu,
+            quantum: self.pacing.quantum(),
+            statistics: self.rounds.statistics(self.rate(), self.window(), phase),
+        }
     }
 }
 
@@ -191,31 +239,34 @@ impl Controller for Adapter {
         let (state, now) = self.state_at(now);
         let Some(packet) = state.spaces.take_lost(pn, bytes.into()) else { return };
         state.batch_open = true;
+        state.rounds.on_lost();
         let (number, sent, bytes) = (packet.number, packet.sent, packet.bytes);
         state.control.on_packet_lost(&LostPacket { time: now, number, sent, bytes });
     }
 
     fn on_congestion_event(&mut self, _: Instant, _: Instant, _: bool, is_ecn: bool, _: u64, _: u64) {
         // Lost packets were reported one by one; a mark (RFC 9002, 7.1: to be treated as a loss) comes only here.
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state();
         if is_ecn && let Some(AckedPacket { time, number, sent, bytes, .. }) = state.held.take() {
             state.control.on_packet_lost(&LostPacket { time, number, sent, bytes });
         }
     }
 
     fn on_cwnd_limited(&mut self) {
-        self.settled().pacing.forgive();
+        let state = self.state();
+        state.close_batch();
+        state.pacing.forgive();
     }
 
     fn on_mtu_update(&mut self, mtu: u16) {
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state();
         state.mtu = mtu;
         state.pacing.set_mtu(mtu);
         state.control.on_mtu_change(mtu.into());
     }
 
     fn window(&self) -> u64 {
-        self.settled().window()
+        self.read(State::window, |copied| copied.statistics.in_flight_cap)
     }
 
     fn initial_window(&self) -> u64 {
@@ -223,27 +274,30 @@ impl Controller for Adapter {
     }
 
     fn metrics(&self) -> ControllerMetrics {
-        let state = self.settled();
+        let (window, rate, answer, quantum) = self.read(
+            |state| (state.window(), state.rate(), state.pacing.answer(), state.pacing.quantum()),
+            |Copied { quantum, statistics, .. }| {
+                let rate = statistics.pacing_rate;
+                let answer = rate.map_or(0, |rate| rate.bytes_per_sec() as u64);
+                (statistics.in_flight_cap, rate, answer, *quantum)
+            },
+        );
         let mut metrics = ControllerMetrics::default();
-        metrics.congestion_window = state.window();
-        if let Some(rate) = state.rate() {
-            metrics.pacing_rate = Some(state.pacing.answer());
-            metrics.send_quantum = Some(state.pacing.quantum());
+        metrics.congestion_window = window;
+        if let Some(rate) = rate {
+            metrics.pacing_rate = Some(answer);
+            metrics.send_quantum = Some(quantum);
             metrics.bandwidth_estimate = Some(rate.bits_per_sec() as u64);
         }
         metrics
     }
 
     /// noq clones a controller when the peer's port changes. Nothing that was learned need hold on the new path, and
-    /// the packets in flight won't be reported to the clone: it starts anew.
+    /// the packets in flight won't be reported to the clone: it starts anew, with the first report. noq also clones one
+    /// for whoever asks for its state.
     fn clone_box(&self) -> Box<dyn Controller> {
-        let state = self.settled();
-        let (now, mtu) = (state.now, state.mtu);
-        Box::new(Adapter {
-            build: self.build.clone(),
-            origin: self.origin,
-            state: Mutex::new(State::new(&self.build, now, mtu)),
-        })
+        let (build, origin, copied) = (self.build.clone(), self.origin, self.copy());
+        Box::new(Adapter { build, origin, state: Mutex::new(None), copied })
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
@@ -251,10 +305,27 @@ impl Controller for Adapter {
     }
 }
 
+// Here, because only the adapter can tell them; what they mean is said where they are defined.
+impl Statistics {
+    /// The statistics of a connection's path, `PathId::ZERO` for the first or only one. `None` if there is no such path, or
+    /// if its controller doesn't come from a [`Factory`](crate::Factory).
+    ///
+    /// It locks the connection for a moment, as all of noq's methods do, and costs nothing while nobody asks.
+    pub fn of(connection: &Connection, path: PathId) -> Option<Statistics> {
+        Statistics::of_controller(connection.congestion_state(path)?)
+    }
+
+    /// The statistics out of what noq's `congestion_state` returned, as [`of`](Self::of) does it.
+    pub fn of_controller(controller: Box<dyn Controller>) -> Option<Statistics> {
+        let adapter = controller.into_any().downcast::<Adapter>().ok()?;
+        Some(adapter.copy().statistics)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Factory, Start};
+    use crate::start::Start;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
     /// Says what it is told.
@@ -305,6 +376,14 @@ mod tests {
 
     const MTU: u16 = 1200;
 
+    fn build(calls: Sender<String>, seed: u64, max_rate: Option<Rate>) -> Arc<Build> {
+        let make = move |start: &Start| Made {
+            control: Box::new(Echo { seed: start.seed, calls: calls.clone() }),
+            phase: Some(Arc::new(Mutex::new(Phase::Moving))),
+        };
+        Arc::new(Build::new(Arc::new(make), seed, max_rate))
+    }
+
     struct Path {
         adapter: Adapter,
         calls: Receiver<String>,
@@ -315,12 +394,9 @@ mod tests {
         /// A path on which an acknowledgement has arrived.
         fn new() -> Path {
             let (sender, calls) = channel();
-            let control = move |start: &Start| -> Box<dyn CongestionControl> {
-                Box::new(Echo { seed: start.seed, calls: sender.clone() })
-            };
             let origin = Instant::now();
-            let factory = Factory::new(control).with_seed(7).with_max_rate(Rate::from_mbps(8.0));
-            let mut path = Path { adapter: Adapter::new(factory.build, origin, MTU), calls, origin };
+            let build = build(sender, 7, Some(Rate::from_mbps(8.0)));
+            let mut path = Path { adapter: Adapter::new(build, origin, MTU), calls, origin };
             path.ack(0, 0, 99, false);
             path
         }
@@ -398,10 +474,8 @@ mod tests {
     #[test]
     fn the_handshake_and_mtu_probes_are_kept_from_the_controller() {
         let (sender, calls) = channel();
-        let control =
-            move |_: &Start| -> Box<dyn CongestionControl> { Box::new(Echo { seed: 0, calls: sender.clone() }) };
         let origin = Instant::now();
-        let mut adapter = Adapter::new(Factory::new(control).build, origin, MTU);
+        let mut adapter = Adapter::new(build(sender, 0, None), origin, MTU);
         adapter.on_packet_sent(origin, MTU, 0);
         adapter.acked(origin + Duration::from_millis(10), origin, MTU.into(), 0, true, Duration::from_millis(10));
         adapter.on_packet_sent(origin + Duration::from_millis(10), 300, 0);
@@ -425,8 +499,38 @@ mod tests {
         clone.on_packet_lost(MTU, 5, path.at(20));
         clone.window();
         assert_eq!(path.calls(), ["7: sent 5"], "what the original sent doesn't concern the clone");
+        let mut clone = *clone.into_any().downcast::<Adapter>().expect("it is one");
+        clone.acked(path.at(30), path.at(20), MTU.into(), 8, false, Duration::from_millis(10));
+        clone.on_packet_sent(path.at(30), MTU, 9);
+        assert_eq!(path.calls(), ["8: sent 9"], "the clone is a controller of its own, with another seed");
         path.adapter.on_packet_lost(MTU, 5, path.at(20));
         assert_eq!(path.calls(), ["7: lost 5", "7: batch end"]);
+    }
+
+    #[test]
+    fn statistics_are_read_without_a_trace() {
+        let mut path = Path::new();
+        for ms in 1..=40 {
+            path.send(ms, ms);
+            if ms > 10 {
+                path.ack(ms, ms - 10, ms - 10, false);
+            }
+        }
+        path.adapter.on_packet_lost(MTU, 31, path.at(41));
+        path.ack(50, 40, 40, false);
+        let calls = path.calls();
+        let read = Statistics::of_controller(path.adapter.clone_box()).expect("it is an adapter");
+        assert_eq!(Statistics::of_controller(path.adapter.clone_box().clone_box()), Some(read));
+        assert_eq!(path.adapter.clone_box().metrics().bandwidth_estimate, Some(8_000_000));
+        assert!(path.calls().is_empty() && !calls.is_empty(), "nothing is reported, no controller made");
+        assert_eq!(read.pacing_rate, Some(Rate::from_mbps(8.0)), "the largest rate");
+        assert_eq!(read.in_flight_cap, u64::from(MTU));
+        assert_eq!(
+            (read.smoothed_rtt, read.min_rtt),
+            (Some(Duration::from_millis(10)), Some(Duration::from_millis(10)))
+        );
+        assert_eq!(read.phase, Some(Phase::Moving));
+        assert!(read.loss > 0.0 && !read.delivery_rate.is_zero(), "{read:?}");
     }
 
     #[test]

@@ -1,25 +1,11 @@
 //! Puts controllers of ours under noq connections.
 
 use crate::controller::Adapter;
+use crate::start::{Build, Made, Make, Start};
 use noq_proto::congestion::{Controller, ControllerFactory};
-use pcc::{CongestionControl, Observer, Pcc, Profile, Rate, Time};
-use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use pcc::{CongestionControl, Event, Observer, Pcc, Phase, Profile, Rate};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
-
-/// What a controller starts with.
-#[derive(Clone, Copy, Debug)]
-pub struct Start {
-    /// When the path came up, in the time of the events that will follow.
-    pub now: Time,
-    /// The largest packet that the path is known to carry, in bytes of UDP payload.
-    pub mtu: u64,
-    /// A seed for random choices, different for every path of every connection.
-    pub seed: u64,
-    /// A rate that the connection stays below, on average over some milliseconds: lateness is made up for.
-    pub max_rate: Option<Rate>,
-}
 
 /// noq's factory for any [`CongestionControl`].
 ///
@@ -29,31 +15,26 @@ pub struct Start {
 /// transport.congestion_controller_factory(Arc::new(pcc_quic::Factory::profile(pcc::profiles::vivace_latency())));
 /// ```
 ///
+/// A noq configuration belongs to one connection: a client passes it to `Endpoint::connect_with`, a server to
+/// `Incoming::accept_with`. So each connection can have a controller of its own. How it does can be read with
+/// [`Statistics::of`](crate::Statistics::of).
+///
 /// [`Transport`](crate::Transport) also sets what else in noq's configuration helps such a controller.
 #[derive(Clone, Debug)]
 pub struct Factory {
-    pub(crate) build: Arc<Build>,
-}
-
-type ControlFn = dyn Fn(&Start) -> Box<dyn CongestionControl> + Send + Sync;
-
-/// How to make the next controller; shared with the controllers made, which may have to be cloned.
-pub(crate) struct Build {
-    control: Arc<ControlFn>,
-    max_rate: Option<Rate>,
-    seed: u64,
-    built: AtomicU64,
+    build: Arc<Build>,
 }
 
 impl Factory {
     /// A factory of the controllers that `control` returns; it is called for each path of each connection.
     pub fn new(control: impl Fn(&Start) -> Box<dyn CongestionControl> + Send + Sync + 'static) -> Factory {
-        Factory::assemble(Arc::new(control), fastrand::u64(..), None)
+        Factory::assemble(Arc::new(move |start| Made { control: control(start), phase: None }), fastrand::u64(..), None)
     }
 
     /// A factory of controllers with the constants of `profile`.
     pub fn profile(profile: Profile) -> Factory {
-        Factory::new(move |start| Box::new(build(&profile, start)))
+        let make = move |start: &Start| watched(&profile, start, None);
+        Factory::assemble(Arc::new(make), fastrand::u64(..), None)
     }
 
     /// As [`profile`](Self::profile), with an observer for each controller.
@@ -61,60 +42,59 @@ impl Factory {
         profile: Profile,
         observe: impl Fn(&Start) -> Box<dyn Observer> + Send + Sync + 'static,
     ) -> Factory {
-        Factory::new(move |start| {
-            let mut control = build(&profile, start);
-            control.observe(observe(start));
-            Box::new(control)
-        })
+        let make = move |start: &Start| watched(&profile, start, Some(observe(start)));
+        Factory::assemble(Arc::new(make), fastrand::u64(..), None)
     }
 
     /// The same with random choices that come from `seed`, so that a run can be repeated. Else the seed is drawn:
     /// flows that start together must not probe in step.
     #[must_use]
     pub fn with_seed(self, seed: u64) -> Factory {
-        Factory::assemble(self.build.control.clone(), seed, self.build.max_rate)
+        Factory::assemble(self.build.make(), seed, self.build.max_rate())
     }
 
     /// The same with a rate that each connection stays below.
     #[must_use]
     pub fn with_max_rate(self, max: Rate) -> Factory {
-        Factory::assemble(self.build.control.clone(), self.build.seed, Some(max))
+        Factory::assemble(self.build.make(), self.build.seed(), Some(max))
     }
 
-    fn assemble(control: Arc<ControlFn>, seed: u64, max_rate: Option<Rate>) -> Factory {
-        Factory { build: Arc::new(Build { control, max_rate, seed, built: AtomicU64::new(0) }) }
+    fn assemble(make: Arc<Make>, seed: u64, max_rate: Option<Rate>) -> Factory {
+        Factory { build: Arc::new(Build::new(make, seed, max_rate)) }
     }
 }
 
-fn build(profile: &Profile, start: &Start) -> Pcc {
-    match start.max_rate {
+/// A controller whose phase can be read, with the user's observer.
+fn watched(profile: &Profile, start: &Start, next: Option<Box<dyn Observer>>) -> Made {
+    let mut control: Pcc = match start.max_rate {
         Some(max) => profile.clone().with_max_rate(max).build(start.seed),
         None => profile.build(start.seed),
+    };
+    let phase = Arc::new(Mutex::new(Phase::Starting));
+    control.observe(Box::new(PhaseObserver { phase: phase.clone(), next }));
+    Made { control: Box::new(control), phase: Some(phase) }
+}
+
+/// Keeps the phase for those who ask; passes all events on.
+#[derive(Debug)]
+struct PhaseObserver {
+    phase: Arc<Mutex<Phase>>,
+    next: Option<Box<dyn Observer>>,
+}
+
+impl Observer for PhaseObserver {
+    fn on_event(&mut self, event: &Event) {
+        if let Event::Phase { phase, .. } = event {
+            *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = *phase;
+        }
+        if let Some(next) = &mut self.next {
+            next.on_event(event);
+        }
     }
 }
 
 impl ControllerFactory for Factory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         Box::new(Adapter::new(self.build.clone(), now, current_mtu))
-    }
-}
-
-impl Build {
-    /// The next controller, for a path that carries packets of `mtu` bytes.
-    pub(crate) fn control(&self, now: Time, mtu: u16) -> Box<dyn CongestionControl> {
-        let seed = self.seed.wrapping_add(self.built.fetch_add(1, Ordering::Relaxed));
-        let mut control = (self.control)(&Start { now, mtu: mtu.into(), seed, max_rate: self.max_rate });
-        control.on_mtu_change(mtu.into());
-        control
-    }
-
-    pub(crate) fn max_rate(&self) -> Option<Rate> {
-        self.max_rate
-    }
-}
-
-impl fmt::Debug for Build {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Build").field("max_rate", &self.max_rate).field("seed", &self.seed).finish_non_exhaustive()
     }
 }

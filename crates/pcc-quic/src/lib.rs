@@ -2,7 +2,11 @@
 //!
 //! [`Factory`] puts a controller under a connection by one line. [`Transport`] makes a whole noq configuration that suits
 //! it. For the rates to be met packet by packet, create endpoints with [`PreciseRuntime`]; and where a path may hold more
-//! than a few megabytes, let [`windows::follow_path`] keep flow control out of the way.
+//! than a few megabytes, let [`windows::follow_path`] keep flow control out of the way. [`Statistics`] tells a running
+//! connection's rate, round-trip time and loss.
+//!
+//! Modules, each of which uses only those before it: `precise`, `runtime`, `pacing`, `spaces`, `start`, `statistics`,
+//! `controller`, `factory`, `windows`, `algorithm`, `transport`.
 
 mod algorithm;
 mod controller;
@@ -11,12 +15,21 @@ mod pacing;
 pub mod precise;
 mod runtime;
 mod spaces;
+mod start;
+mod statistics;
 mod transport;
 pub mod windows;
 
 pub use pcc;
 
 pub use algorithm::{Algorithm, UnknownAlgorithm};
-pub use factory::{Factory, Start};
+pub use factory::Factory;
 pub use runtime::PreciseRuntime;
+pub use start::Start;
+pub use statistics::Statistics;
 pub use transport::Transport;
+
+/// Compiles and runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

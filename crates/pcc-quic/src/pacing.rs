@@ -16,17 +16,17 @@
 //! at the low rate of a receiver that never got to learn a better one. So after a **small** packet, which tells that
 //! there is no more data, the next one may leave at once, unless small packets alone exceed the rate.
 
-use crate::runtime::LEAST_WAIT;
+use crate::runtime::MIN_WAIT;
 use pcc::{Rate, Time};
 
 /// A larger debt is cut to this much of the rate's time, in seconds, within the bounds below. While the sender was
 /// late the bottleneck may have idled, and what is made up then queues there: a debt must fit into a shallow buffer.
-const MOST_OWED: f64 = 0.005;
-const LEAST_OWED_PACKETS: f64 = 4.0;
-const MOST_OWED_WAKES: f64 = 16.0;
+const MAX_OWED: f64 = 0.005;
+const MIN_OWED_PACKETS: f64 = 4.0;
+const MAX_OWED_WAKES: f64 = 16.0;
 
 /// Small packets may be ahead of the schedule by this many full ones.
-const MOST_AHEAD_PACKETS: f64 = 10.0;
+const MAX_AHEAD_PACKETS: f64 = 10.0;
 
 /// The rate that doesn't hold a packet back, in bytes per second: 10 Gbit/s.
 const AT_ONCE: f64 = 1.25e9;
@@ -108,9 +108,9 @@ impl Pacing {
     pub(crate) fn on_sent(&mut self, now: Time, bytes: u64) {
         let bytes = bytes as f64;
         self.accrue(now);
-        let most = self.packets_per_wake() * MOST_OWED_WAKES * self.mtu;
-        let most = (self.rate * MOST_OWED).clamp(LEAST_OWED_PACKETS * self.mtu, most);
-        self.owed = (self.owed + self.due - bytes).clamp(-MOST_AHEAD_PACKETS * self.mtu, most);
+        let most = self.packets_per_wake() * MAX_OWED_WAKES * self.mtu;
+        let most = (self.rate * MAX_OWED).clamp(MIN_OWED_PACKETS * self.mtu, most);
+        self.owed = (self.owed + self.due - bytes).clamp(-MAX_AHEAD_PACKETS * self.mtu, most);
         self.due = 0.0;
 
         let held = self.trim.unwrap_or_else(|| {
@@ -119,7 +119,7 @@ impl Pacing {
         });
         self.credit = (held - bytes).max(0.0);
         self.last_sent = now;
-        self.at_once = bytes < self.mtu / 2.0 && self.owed > -MOST_AHEAD_PACKETS * self.mtu;
+        self.at_once = bytes < self.mtu / 2.0 && self.owed > -MAX_AHEAD_PACKETS * self.mtu;
         self.lowest = self.untrimmed();
         self.credit = self.credit.min(bucket_depth(self.lowest, self.mtu));
         // A burst is twice what a wake-up sends: room for one that comes late by its own spacing.
@@ -149,7 +149,7 @@ impl Pacing {
     }
 
     fn packets_per_wake(&self) -> f64 {
-        (self.rate * LEAST_WAIT.as_secs_f64() / self.mtu).round().max(1.0)
+        (self.rate * MIN_WAIT.as_secs_f64() / self.mtu).round().max(1.0)
     }
 
     fn accrue(&mut self, now: Time) {

@@ -113,7 +113,8 @@ mod timerfd {
 #[cfg(not(target_os = "linux"))]
 use fallback::Clock;
 
-#[cfg(not(target_os = "linux"))]
+// Tests compile it on Linux, too.
+#[cfg(any(test, not(target_os = "linux")))]
 mod fallback {
     use std::future::Future;
     use std::io;
@@ -154,6 +155,18 @@ mod tests {
         for micros in [0, 1, 50, 2_000] {
             let deadline = Instant::now() + Duration::from_micros(micros);
             timeout(LONG, timer.sleep_until(deadline)).await.expect("fires");
+            assert!(Instant::now() >= deadline);
+        }
+    }
+
+    #[tokio::test]
+    async fn the_fallback_fires_too() {
+        let mut clock = fallback::Clock::new().expect("a timer");
+        for millis in [30, 3] {
+            let deadline = Instant::now() + Duration::from_millis(millis);
+            clock.arm(Instant::now() + LONG);
+            clock.arm(deadline);
+            timeout(LONG / 2, poll_fn(|cx| clock.poll_tick(cx))).await.expect("fires");
             assert!(Instant::now() >= deadline);
         }
     }

@@ -2,17 +2,18 @@
 
 use crate::precise::Timer;
 use noq::{AsyncTimer, AsyncUdpSocket, Runtime, TokioRuntime};
+use socket2::SockRef;
 use std::io;
 use std::net::UdpSocket;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// The least time between two wake-ups of one connection.
+/// The shortest time between two wake-ups of one connection.
 ///
 /// A wake-up per packet costs most of a core from about 400 Mbit/s on. With this bound packets of 1452 bytes leave
 /// one by one up to 232 Mbit/s, and above that in the small batches which the rate puts into 50 µs.
-pub(crate) const LEAST_WAIT: Duration = Duration::from_micros(50);
+pub(crate) const MIN_WAIT: Duration = Duration::from_micros(50);
 
 /// tokio as noq's runtime, with [`precise::Timer`](crate::precise::Timer) in place of tokio's timer, so that paced
 /// packets leave when they are due.
@@ -50,17 +51,16 @@ impl Runtime for PreciseRuntime {
 /// Makes room for what arrives while the receiving task waits for its turn, or each such wait would look like
 /// congestion. The default of Linux, 208 KiB, is 1 ms at 1 Gbit/s (each packet is charged more than its size). Without
 /// privileges the system may grant less than is asked for (`net.core.rmem_max`); a larger buffer keeps its size.
-#[cfg(unix)]
 fn enlarge_buffers(socket: &UdpSocket) {
-    use rustix::net::sockopt;
     const BUFFER: usize = 4 << 20;
-    let larger = |old: rustix::io::Result<usize>| old.is_ok_and(|size| size >= BUFFER);
-    let received = larger(sockopt::socket_recv_buffer_size(socket)) || force_receive_buffer(socket, BUFFER);
-    if !received && let Err(error) = sockopt::set_socket_recv_buffer_size(socket, BUFFER) {
+    let options = SockRef::from(socket);
+    let is_large = |size: io::Result<usize>| size.is_ok_and(|size| size >= BUFFER);
+    let received = is_large(options.recv_buffer_size()) || force_receive_buffer(socket, BUFFER);
+    if !received && let Err(error) = options.set_recv_buffer_size(BUFFER) {
         tracing::debug!(%error, "the receive buffer keeps its size");
     }
-    if !larger(sockopt::socket_send_buffer_size(socket))
-        && let Err(error) = sockopt::set_socket_send_buffer_size(socket, BUFFER)
+    if !is_large(options.send_buffer_size())
+        && let Err(error) = options.set_send_buffer_size(BUFFER)
     {
         tracing::debug!(%error, "the send buffer keeps its size");
     }
@@ -72,15 +72,12 @@ fn force_receive_buffer(socket: &UdpSocket, size: usize) -> bool {
     rustix::net::sockopt::set_socket_recv_buffer_size_force(socket, size).is_ok()
 }
 
-#[cfg(all(unix, not(target_os = "linux")))]
+#[cfg(not(target_os = "linux"))]
 fn force_receive_buffer(_: &UdpSocket, _: usize) -> bool {
     false
 }
 
-#[cfg(not(unix))]
-fn enlarge_buffers(_: &UdpSocket) {}
-
-/// A timer that keeps [`LEAST_WAIT`] between two expiries.
+/// A timer that keeps [`MIN_WAIT`] between two expiries.
 #[derive(Debug)]
 struct PacingTimer {
     timer: Timer,
@@ -89,7 +86,7 @@ struct PacingTimer {
 
 impl PacingTimer {
     fn set(&mut self, deadline: Instant) {
-        let earliest = self.fired.map_or(deadline, |fired| fired + LEAST_WAIT);
+        let earliest = self.fired.map_or(deadline, |fired| fired + MIN_WAIT);
         self.timer.reset(deadline.max(earliest));
     }
 }

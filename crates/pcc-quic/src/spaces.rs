@@ -4,7 +4,7 @@ use pcc::{PacketTable, Time};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// A packet without a fate yet.
+/// A packet whose outcome is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outstanding {
     /// Its number in the contract's single sequence.
