@@ -1,19 +1,24 @@
 //! The controllers that can be chosen by name.
 
-use pcc::{Profile, profiles};
+use pcc::Profile;
+use pcc::profiles::{self, Entry};
 use std::fmt;
 use std::str::FromStr;
 
-/// A congestion controller, by name: ours, and those that come with noq.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A congestion controller, by name: one of [`pcc::profiles`], or one that comes with noq.
+///
+/// ```
+/// use pcc_quic::Algorithm;
+///
+/// let algorithm: Algorithm = "allegro".parse()?;
+/// assert_eq!(algorithm.name(), "allegro-2015");
+/// assert!("tahoe".parse::<Algorithm>().is_err());
+/// # Ok::<(), pcc_quic::UnknownAlgorithm>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
-    /// PCC Vivace that keeps queues short (`vivace-latency`).
-    #[default]
-    VivaceLatency,
-    /// PCC Vivace that reacts to loss only (`vivace-loss`).
-    VivaceLoss,
-    /// PCC Allegro (`allegro-2015`).
-    Allegro,
+    /// PCC with the constants of a profile.
+    Pcc(&'static Entry),
     /// noq's CUBIC.
     Cubic,
     /// noq's NewReno.
@@ -23,22 +28,23 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// All of them, in the order in which they are shown.
-    pub const ALL: [Algorithm; 6] = [
-        Algorithm::VivaceLatency,
-        Algorithm::VivaceLoss,
-        Algorithm::Allegro,
-        Algorithm::Cubic,
-        Algorithm::NewReno,
-        Algorithm::Bbr3,
-    ];
+    /// Those that come with noq.
+    pub const OF_NOQ: [Algorithm; 3] = [Algorithm::Cubic, Algorithm::NewReno, Algorithm::Bbr3];
 
-    /// The name used on the command line.
-    pub const fn name(self) -> &'static str {
+    /// All of them, in the order in which they are shown.
+    pub fn all() -> impl Iterator<Item = Algorithm> {
+        profiles::LIST.iter().rev().map(Algorithm::Pcc).chain(Algorithm::OF_NOQ)
+    }
+
+    /// All names, as help and errors show them.
+    pub fn names() -> String {
+        Algorithm::all().map(Algorithm::name).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
         match self {
-            Algorithm::VivaceLatency => "vivace-latency",
-            Algorithm::VivaceLoss => "vivace-loss",
-            Algorithm::Allegro => "allegro",
+            Algorithm::Pcc(entry) => entry.name,
             Algorithm::Cubic => "cubic",
             Algorithm::NewReno => "newreno",
             Algorithm::Bbr3 => "bbr3",
@@ -48,11 +54,16 @@ impl Algorithm {
     /// The constants of one of ours, `None` for those of noq.
     pub fn profile(self) -> Option<Profile> {
         match self {
-            Algorithm::VivaceLatency => Some(profiles::vivace_latency()),
-            Algorithm::VivaceLoss => Some(profiles::vivace_loss()),
-            Algorithm::Allegro => Some(profiles::allegro_2015()),
+            Algorithm::Pcc(entry) => Some(entry.profile()),
             Algorithm::Cubic | Algorithm::NewReno | Algorithm::Bbr3 => None,
         }
+    }
+}
+
+impl Default for Algorithm {
+    /// The default profile, [`profiles::DEFAULT`].
+    fn default() -> Self {
+        profiles::entry(profiles::DEFAULT).map_or(Algorithm::Cubic, Algorithm::Pcc)
     }
 }
 
@@ -62,15 +73,32 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// The name is none of [`Algorithm::ALL`].
-#[derive(Debug, thiserror::Error)]
-#[error("unknown controller \"{0}\"; known are vivace-latency, vivace-loss, allegro, cubic, newreno and bbr3")]
+/// No controller has this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown controller \"{0}\"; known are {names}", names = Algorithm::names())]
 pub struct UnknownAlgorithm(String);
 
 impl FromStr for Algorithm {
     type Err = UnknownAlgorithm;
 
+    /// By its name, or an alias of its profile.
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|a| a.name() == name).ok_or_else(|| UnknownAlgorithm(name.to_owned()))
+        let of_noq = || Algorithm::OF_NOQ.into_iter().find(|algorithm| algorithm.name() == name);
+        let found = profiles::entry(name).map(Algorithm::Pcc).or_else(of_noq);
+        found.ok_or_else(|| UnknownAlgorithm(name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_leads_back() {
+        for algorithm in Algorithm::all() {
+            assert_eq!(algorithm.name().parse(), Ok(algorithm));
+        }
+        assert_eq!(Algorithm::default().name(), profiles::DEFAULT);
+        assert!("reno".parse::<Algorithm>().unwrap_err().to_string().ends_with(&Algorithm::names()));
     }
 }

@@ -77,7 +77,7 @@ async fn transfer(algorithm: Algorithm) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_algorithm_moves_data() {
-    for algorithm in Algorithm::ALL {
+    for algorithm in Algorithm::all() {
         let done = tokio::time::timeout(Duration::from_secs(120), transfer(algorithm)).await;
         assert!(done.is_ok(), "{algorithm}");
     }

@@ -2,10 +2,11 @@
 //! the host and held against the Rust core.
 //!
 //! ```
-//! let control = pcc_tcp::build("kernel-vivace", 1).expect("a known name");
+//! let control = pcc_tcp::build("pcc_vivace", 1).expect("a known name");
 //! assert!(control.pacing_rate().is_some());
 //! ```
 
+mod controller;
 #[allow(unsafe_code, reason = "calls C")]
 mod ffi;
 #[cfg(feature = "loader")]
@@ -17,24 +18,26 @@ mod sender;
 #[cfg(test)]
 mod tests;
 
+pub use controller::{Controller, UnknownController};
+
 use ffi::Profile;
 use pcc::CongestionControl;
 use sender::KernelPcc;
 
-/// All names that [`build`] knows, sorted: the profiles `allegro-2015`, `vivace-latency` and `vivace-loss`.
-pub const NAMES: &[&str] = &["kernel-allegro", "kernel-vivace", "kernel-vivace-loss"];
-
-/// A new controller called `name`, `None` for an unknown one; its random choices come from `seed`.
+/// A new controller called `name`, which may also be that of a profile's alias or a former name; `None` for an unknown one. Its
+/// random choices come from `seed`.
 pub fn build(name: &str, seed: u64) -> Option<Box<dyn CongestionControl>> {
-    constructor(name).map(|build| build(seed))
+    Some(name.parse::<Controller>().ok()?.build(seed))
 }
 
-/// What makes the controllers called `name` from the seeds of their random choices, `None` for an unknown one.
-pub fn constructor(name: &str) -> Option<fn(u64) -> Box<dyn CongestionControl>> {
-    Some(match name {
-        "kernel-allegro" => |seed| Box::new(KernelPcc::new(Profile::Allegro2015, seed)),
-        "kernel-vivace" => |seed| Box::new(KernelPcc::new(Profile::VivaceLatency, seed)),
-        "kernel-vivace-loss" => |seed| Box::new(KernelPcc::new(Profile::VivaceLoss, seed)),
-        _ => return None,
-    })
+impl Controller {
+    /// The C controller behind the contract, told no more than a kernel would tell it; its random choices come from `seed`.
+    pub fn build(self, seed: u64) -> Box<dyn CongestionControl> {
+        let profile = match self {
+            Controller::Vivace => Profile::VivaceLatency,
+            Controller::VivaceLoss => Profile::VivaceLoss,
+            Controller::Allegro => Profile::Allegro2015,
+        };
+        Box::new(KernelPcc::new(profile, seed))
+    }
 }

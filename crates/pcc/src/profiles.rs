@@ -29,6 +29,8 @@ pub struct Entry {
     pub name: &'static str,
     /// Other names that [`named`] takes.
     pub aliases: &'static [&'static str],
+    /// What Linux calls it where it is a congestion control of the kernel (`TCP_CONGESTION` in tcp(7)).
+    pub kernel: Option<&'static str>,
     /// What it is, in one line.
     pub summary: &'static str,
     build: fn() -> Profile,
@@ -41,41 +43,55 @@ impl Entry {
     }
 }
 
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Entry {}
+
 /// All profiles.
 pub static LIST: [Entry; 6] = [
     Entry {
         name: "allegro-2015",
         aliases: &["allegro"],
+        kernel: Some("pcc_allegro"),
         summary: "PCC Allegro (NSDI 2015): reacts to loss only",
         build: allegro_2015,
     },
     Entry {
         name: "vivace-paper",
         aliases: &[],
+        kernel: None,
         summary: "PCC Vivace exactly as printed (NSDI 2018), to compare with",
         build: vivace_paper,
     },
     Entry {
         name: "vivace-2018-loss",
         aliases: &[],
+        kernel: None,
         summary: "PCC Vivace as its authors released it, reacting to loss only",
         build: vivace_2018_loss,
     },
     Entry {
         name: "vivace-2018-latency",
         aliases: &[],
+        kernel: None,
         summary: "PCC Vivace as its authors released it, reacting to loss and delay",
         build: vivace_2018_latency,
     },
     Entry {
         name: "vivace-loss",
         aliases: &[],
+        kernel: Some("pcc_vivaceloss"),
         summary: "PCC Vivace, improved, reacting to loss only",
         build: vivace_loss,
     },
     Entry {
         name: DEFAULT,
         aliases: &[],
+        kernel: Some("pcc_vivace"),
         summary: "PCC Vivace, improved, reacting to loss and delay: keeps queues short",
         build: vivace_latency,
     },
@@ -86,9 +102,14 @@ pub fn all() -> [Profile; 6] {
     LIST.each_ref().map(Entry::profile)
 }
 
+/// The entry of the profile with this name or alias.
+pub fn entry(name: &str) -> Option<&'static Entry> {
+    LIST.iter().find(|entry| entry.name == name || entry.aliases.contains(&name))
+}
+
 /// The profile with this name or alias.
 pub fn named(name: &str) -> Option<Profile> {
-    LIST.iter().find(|entry| entry.name == name || entry.aliases.contains(&name)).map(Entry::profile)
+    entry(name).map(Entry::profile)
 }
 
 /// PCC Allegro as printed (NSDI 2015), with the authors' start rate: from the paper's two packets per round trip

@@ -5,16 +5,11 @@ use super::report::Report;
 use pcc_lab::plot::{Axis, Colour, Curve, Drawing, GREY, Mark, Panel, PlotError, colour};
 use pcc_quic::Algorithm;
 
-/// Each controller always has the same colour.
+/// Each controller always has the same colour, the default ones those that differ most.
 fn colour_of(algorithm: Algorithm) -> Colour {
-    colour(match algorithm {
-        Algorithm::VivaceLatency => 0,
-        Algorithm::Cubic => 1,
-        Algorithm::Bbr3 => 2,
-        Algorithm::Allegro => 3,
-        Algorithm::NewReno => 4,
-        Algorithm::VivaceLoss => 5,
-    })
+    let first = [Algorithm::default(), Algorithm::Cubic, Algorithm::Bbr3];
+    let order = first.into_iter().chain(Algorithm::all().filter(|other| !first.contains(other)));
+    colour(order.into_iter().position(|other| other == algorithm).unwrap_or_default())
 }
 
 /// Draws the median runs as SVG.

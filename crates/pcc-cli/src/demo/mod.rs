@@ -30,7 +30,7 @@ Examples:
   pcc demo --path lossy --duration 10s            a line that loses 1 % of all packets
   pcc demo --rate 100mbit --rtt 30ms --loss 1% --queue 75kB
   pcc demo --path satellite --loss 0              a satellite link that loses nothing
-  pcc demo --controller allegro,vivace-loss --runs 3 --json > results.json";
+  pcc demo --controller allegro-2015,vivace-loss --runs 3 --json > results.json";
 
 /// Moves real data through an emulated bad path with PCC, CUBIC and BBRv3.
 ///
@@ -57,9 +57,9 @@ pub struct Args {
     /// How long each controller sends.
     #[arg(long, default_value = "38s", value_parser = run_time)]
     duration: Duration,
-    /// The controllers, one after the other: vivace-latency, vivace-loss, allegro, cubic, newreno, bbr3.
     #[arg(
         long = "controller",
+        help = format!("The controllers, one after the other: {}.", Algorithm::names()),
         value_name = "NAME[,NAME...]",
         value_delimiter = ',',
         default_value = "vivace-latency,cubic,bbr3"

@@ -189,13 +189,13 @@ mod tests {
 
     fn with_example(check: impl Fn(Report<'_>)) {
         let outcomes = [
-            Outcome::example(Algorithm::VivaceLatency, 33.0),
+            Outcome::example(Algorithm::default(), 33.0),
             Outcome::example(Algorithm::Cubic, 0.5),
             Outcome::example(Algorithm::Bbr3, 22.0),
         ];
         check(Report {
             path: &Path::from(Preset::Satellite),
-            controllers: &[Algorithm::VivaceLatency, Algorithm::Cubic, Algorithm::Bbr3],
+            controllers: &[Algorithm::default(), Algorithm::Cubic, Algorithm::Bbr3],
             duration: Duration::from_secs(10),
             seed: 1,
             outcomes: &outcomes,

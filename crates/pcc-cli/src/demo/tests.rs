@@ -15,7 +15,7 @@ fn parse(options: &[&str]) -> Result<Args, String> {
 #[test]
 fn by_default_the_three_of_the_readme_over_the_satellite_path() {
     let args = parse(&[]).expect("defaults");
-    assert_eq!(args.controllers, [Algorithm::VivaceLatency, Algorithm::Cubic, Algorithm::Bbr3]);
+    assert_eq!(args.controllers, [Algorithm::default(), Algorithm::Cubic, Algorithm::Bbr3]);
     assert_eq!(args.path(), Path::from(Preset::Satellite));
     assert_eq!(args.chart(&args.path()), PathBuf::from("pcc-demo-satellite.svg"));
 }
@@ -50,7 +50,7 @@ fn mistakes_are_named_with_what_would_be_right() {
 #[tokio::test]
 async fn data_goes_through_the_path() {
     let path = Path { rate: Rate::from_mbps(10.0), rtt: Duration::from_millis(20), ..Path::from(Preset::Lossy) };
-    for algorithm in [Algorithm::VivaceLatency, Algorithm::Cubic] {
+    for algorithm in [Algorithm::default(), Algorithm::Cubic] {
         let experiment = Experiment { algorithm, path: &path, duration: Duration::from_secs(2), seed: 1 };
         let mut seen = 0;
         let outcome = experiment.run(|_| seen += 1).await.expect("a run");

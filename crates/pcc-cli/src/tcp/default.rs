@@ -1,5 +1,6 @@
 //! `pcc tcp default`: the controller of programs that don't choose one.
 
+use super::known_profiles;
 use super::namespaces::Place;
 use super::route::{Prefix, set_controller};
 use crate::output::show;
@@ -25,9 +26,14 @@ Exit code:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// A profile (vivace-latency, vivace-loss, allegro), or any congestion control that the kernel has; with --route also
-    /// none, for that of the namespace.
-    #[arg(value_name = "CONTROLLER", default_value = Controller::Vivace.name())]
+    #[arg(
+        value_name = "CONTROLLER",
+        help = format!(
+            "A profile ({}), or any congestion control that the kernel has; with --route also none, for that of the namespace",
+            known_profiles()
+        ),
+        default_value = Controller::Vivace.name()
+    )]
     controller: String,
     /// The network namespace, as `ip netns` calls it [default: this one].
     #[arg(long, value_name = "NAME")]

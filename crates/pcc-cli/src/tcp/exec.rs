@@ -1,6 +1,6 @@
 //! `pcc tcp exec`: one program under PCC.
 
-use super::profile;
+use super::{known_profiles, profile};
 use anyhow::Context;
 use pcc_emulator::host::program::{self, Handover};
 use pcc_tcp::kernel::{Controller, Scope};
@@ -30,8 +30,7 @@ Exit code:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The profile: vivace-latency, vivace-loss or allegro.
-    #[arg(long, value_parser = profile, default_value = Controller::Vivace.profile())]
+    #[arg(long, value_parser = profile, help = format!("The profile: {}", known_profiles()), default_value = Controller::Vivace.profile())]
     profile: Controller,
     /// The command and its arguments.
     #[arg(last = true, required = true, value_name = "COMMAND")]

@@ -1,7 +1,7 @@
 //! `pcc tcp load`: registers the controllers.
 
 use super::namespaces::everywhere;
-use super::{controllers, names, profile};
+use super::{controllers, known_profiles, names, profile};
 use pcc_tcp::kernel::{Controller, load, pin, pinned, replace};
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
@@ -16,15 +16,18 @@ Exit code:
   0 when they are registered, with --pin also when they were pinned before; 1 when one can't be, and then no other is
   either; 2 for a wrong command line";
 
-/// Registers PCC as congestion controls of the kernel: pcc_vivace, pcc_vivaceloss and pcc_allegro.
+/// Registers PCC as congestion controls of the kernel (`pcc tcp status` names them).
 ///
 /// No connection uses them by this alone: see `pcc tcp exec` and `pcc tcp default`. They are there for all programs of
 /// the machine until this command ends, or with --pin until `pcc tcp unload`. Connections that use one keep it until they end.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Register this profile only: vivace-latency, vivace-loss or allegro; can be given again.
-    #[arg(long, value_parser = profile)]
+    #[arg(
+        long,
+        value_parser = profile,
+        help = format!("Register this profile only; can be given again: {}", known_profiles())
+    )]
     profile: Vec<Controller>,
     /// Let them stay when this command ends; those that are pinned already stay as they are.
     #[arg(long)]

@@ -46,6 +46,11 @@ fn profile(name: &str) -> Result<Controller, String> {
     name.parse().map_err(|error: pcc_tcp::kernel::UnknownController| error.to_string())
 }
 
+/// The names of the profiles that the kernel can have, for help.
+fn known_profiles() -> String {
+    Controller::ALL.map(Controller::profile).join(", ")
+}
+
 /// The controllers of these profiles, each once; all of them where none is named.
 fn controllers(profiles: &[Controller]) -> Vec<Controller> {
     Controller::ALL.into_iter().filter(|controller| profiles.is_empty() || profiles.contains(controller)).collect()

@@ -2,14 +2,14 @@
 
 use super::connections;
 use super::namespaces::everywhere;
-use super::{controllers, names, profile};
+use super::{controllers, known_profiles, names, profile};
 use pcc_tcp::kernel::{Controller, Error, holders, pinned, unpin};
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
 Examples:
   sudo pcc tcp unload
-  sudo pcc tcp unload --profile allegro
+  sudo pcc tcp unload --profile allegro-2015
 
 Exit code:
   0 when none of them is registered any more, 1 when one stays, 2 for a wrong command line";
@@ -22,8 +22,11 @@ Exit code:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Unregister this profile only: vivace-latency, vivace-loss or allegro; can be given again.
-    #[arg(long, value_parser = profile)]
+    #[arg(
+        long,
+        value_parser = profile,
+        help = format!("Unregister this profile only; can be given again: {}", known_profiles())
+    )]
     profile: Vec<Controller>,
 }
 

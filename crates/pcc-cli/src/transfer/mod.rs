@@ -60,8 +60,12 @@ pub struct SendArgs {
     /// The ticket that pcc recv printed, or - to read it from standard input
     #[arg(value_name = "TICKET")]
     ticket: String,
-    /// The congestion controller: vivace-latency, vivace-loss, allegro, cubic, newreno or bbr3
-    #[arg(long, value_name = "NAME", default_value_t)]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value_t,
+        help = format!("The congestion controller: {}", Algorithm::names())
+    )]
     controller: Algorithm,
     /// Never send faster than this, for example 50mbit
     #[arg(long, value_name = "RATE", value_parser = quantity::rate)]

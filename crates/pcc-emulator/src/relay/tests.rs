@@ -68,7 +68,7 @@ fn burst() -> (Rate, Duration, RelayReport) {
     let (relay, sender, receiver) = start(path, PathConfig::delay_only(15 * MS));
     setsockopt(&receiver, sockopt::ReceiveTimestampns, &true).unwrap();
     let began = SystemTime::now();
-    (0..packets).for_each(|_| drop(sender.send(&[0; 1472]).unwrap()));
+    (0..packets).for_each(|_| assert_eq!(sender.send(&[0; 1472]).unwrap(), 1472));
     let mut buffer = [0; 2000];
     let arrivals: Vec<Duration> =
         (0..packets).map(|_| receive(&receiver, &mut buffer).duration_since(began).unwrap_or_default()).collect();

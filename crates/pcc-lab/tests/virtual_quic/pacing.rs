@@ -60,7 +60,7 @@ fn a_debt_that_no_buffer_would_hold_is_dropped() {
 #[test]
 fn no_algorithm_exceeds_the_largest_rate() {
     let max = Rate::from_mbps(10.0);
-    for algorithm in Algorithm::ALL {
+    for algorithm in Algorithm::all() {
         let report = wide().run(&Transport { algorithm, max_rate: Some(max), seed: 1 });
         for begin in (100..1900).step_by(50) {
             let sent = report.sent_rate(begin * MS, (begin + 100) * MS);

@@ -1,7 +1,7 @@
 //! What may go wrong.
 
-use super::controller::Controller;
 use super::holder::Holder;
+use crate::controller::Controller;
 use std::io;
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! Which controllers are registered or pinned, and what keeps them so.
 
-use super::controller::Controller;
 use super::holder::Holder;
+use crate::controller::Controller;
 use libbpf_rs::MapType;
 use libbpf_rs::query::MapInfoIter;
 use std::collections::BTreeMap;

@@ -10,7 +10,6 @@
 
 mod cgroup;
 mod connection;
-mod controller;
 mod error;
 mod flows;
 mod holder;
@@ -36,8 +35,8 @@ mod statistics;
 mod support;
 mod watch;
 
+pub use crate::controller::{Controller, UnknownController};
 pub use connection::Connection;
-pub use controller::{Controller, UnknownController};
 pub use error::Error;
 pub use flows::{Flow, Flows};
 pub use holder::Holder;
