@@ -6,7 +6,7 @@ use std::time::Duration;
 /// The packet size before the driver tells it, in bytes.
 pub(crate) const INITIAL_MTU: u64 = 1200;
 /// The least rate, a packet or so in a minute: at none a sender would stand still for ever, whatever the path does.
-pub(crate) const LEAST_RATE: Rate = Rate::from_bits_per_sec(200.0);
+pub(crate) const MIN_RATE: Rate = Rate::from_bits_per_sec(200.0);
 /// The initial window in packets (RFC 6928).
 pub(crate) const INITIAL_WINDOW: u64 = 10;
 

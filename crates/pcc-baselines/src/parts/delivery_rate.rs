@@ -47,6 +47,14 @@ pub(crate) struct RateSample {
     pub prior_in_flight: u64,
 }
 
+impl RateSample {
+    /// Whether the rate counts for an estimate of the bandwidth that is `max` so far: if the application limited it, only
+    /// one that is no lower (draft-ietf-ccwg-bbr-04, section 5.5.5).
+    pub fn counts(&self, max: Rate) -> bool {
+        !self.rate.is_zero() && (!self.app_limited || self.rate >= max)
+    }
+}
+
 /// A lost packet: what is known about the time when it was sent. Amounts are bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LossSample {

@@ -7,7 +7,7 @@
 
 mod probe;
 
-use crate::limits::{INITIAL_MTU, LEAST_RATE, usable_mtu, usable_rtt};
+use crate::limits::{INITIAL_MTU, MIN_RATE, usable_mtu, usable_rtt};
 use crate::parts::windowed_filter::WindowedMax;
 use core::cmp::Reverse;
 use pcc::{AckedPacket, CongestionControl, LostPacket, Rate, SentPacket, Time};
@@ -199,7 +199,7 @@ impl CongestionControl for Pcp {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        Some(self.rate().max(LEAST_RATE))
+        Some(self.rate().max(MIN_RATE))
     }
 
     /// Twice what the rate needs: PCP has no window, but must not send on when nothing comes back.

@@ -6,7 +6,7 @@
 mod arrivals;
 mod sequence;
 
-use crate::limits::{INITIAL_MTU, LEAST_RATE, usable_mtu, usable_rtt};
+use crate::limits::{INITIAL_MTU, MIN_RATE, usable_mtu, usable_rtt};
 use arrivals::{Arrivals, PAIR_INTERVAL};
 use pcc::{AckedPacket, CongestionControl, LostPacket, Rate, SentPacket, Time};
 use sequence::Sequence;
@@ -209,7 +209,7 @@ impl CongestionControl for Udt {
     fn pacing_rate(&self) -> Option<Rate> {
         let inside_pair = self.sequence.latest().is_some_and(|sequence| sequence.is_multiple_of(PAIR_INTERVAL));
         let window_only = self.slow_start || inside_pair;
-        (!window_only).then(|| Rate::from_bits_per_sec(self.mtu as f64 * 8.0 / self.period).max(LEAST_RATE))
+        (!window_only).then(|| Rate::from_bits_per_sec(self.mtu as f64 * 8.0 / self.period).max(MIN_RATE))
     }
 
     fn in_flight_cap(&self) -> u64 {

@@ -16,7 +16,7 @@ pub(crate) use pacing::Pacing;
 
 use super::persistent::LossRun;
 use super::rtt::Rtt;
-use crate::limits::{INITIAL_MTU, LEAST_RATE, usable_mtu};
+use crate::limits::{INITIAL_MTU, MIN_RATE, usable_mtu};
 use pcc::{AckedPacket, CongestionControl, LostPacket, PacketTable, Rate, SentPacket, Time};
 use std::fmt::Debug;
 use std::time::Duration;
@@ -257,7 +257,7 @@ impl<R: Rule> CongestionControl for Windowed<R> {
     fn pacing_rate(&self) -> Option<Rate> {
         let gain = self.pacing.gain(&self.window)?;
         let window = self.window.size * self.mtu as f64 * 8.0;
-        Some(Rate::from_bits_per_sec(gain * window / self.rtt?.smoothed).max(LEAST_RATE))
+        Some(Rate::from_bits_per_sec(gain * window / self.rtt?.smoothed).max(MIN_RATE))
     }
 
     fn in_flight_cap(&self) -> u64 {
