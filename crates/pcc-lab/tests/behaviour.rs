@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 fn controllers() -> Vec<String> {
     let profiles = pcc::profiles::all().map(|profile| profile.name.to_owned());
-    profiles.into_iter().chain(baselines::NAMES.iter().map(|name| (*name).to_owned())).collect()
+    profiles.into_iter().chain(baselines::names().map(str::to_owned)).collect()
 }
 
 fn run(scenario: &str, seed: u64) -> RunReport {
