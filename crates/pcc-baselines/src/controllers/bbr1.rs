@@ -36,7 +36,7 @@ enum State {
     ProbeRtt,
 }
 
-/// Sends at the largest bandwidth of late and keeps two bandwidth-delay products in flight.
+/// Sends at the maximum bandwidth of the last ten round trips and keeps two bandwidth-delay products in flight.
 #[derive(Debug)]
 pub(crate) struct Bbr1 {
     rng: fastrand::Rng,

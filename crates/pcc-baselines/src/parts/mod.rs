@@ -1,4 +1,5 @@
-//! What several controllers are made of: filters, round trips, delivery rates, congestion windows.
+//! What several controllers are made of: filters, round trips, delivery rates, congestion windows, and what the versions
+//! of BBR share.
 
 pub(crate) mod bbr;
 pub(crate) mod delivery_rate;

@@ -5,10 +5,10 @@ use pcc::Rate;
 
 /// The loss rate over a round trip that is too much (2.7).
 const LOSS_THRESHOLD: f64 = 0.02;
-/// The most that losses cut at once (2.7).
+/// What a bound keeps, at the least, when losses lower it (2.7).
 pub(super) const BETA: f64 = 0.7;
 /// Lost ranges of a round trip from which on its losses can end Startup (5.3.1.3).
-const STARTUP_RANGES: u32 = 6;
+const STARTUP_FULL_LOSS_COUNT: u32 = 6;
 
 /// Bounds from losses. Amounts are bytes; `None` is no bound.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,7 +19,7 @@ pub(super) struct LossModel {
     pub short_term_inflight: Option<u64>,
     /// `inflight_longterm` (5.5.10.2).
     pub long_term_inflight: Option<u64>,
-    /// The most of the round trip so far.
+    /// The maximum of the round trip so far.
     latest_bandwidth: Rate,
     latest_inflight: u64,
     in_round: bool,
@@ -89,7 +89,7 @@ impl LossModel {
     pub fn is_high_in_startup(&self, sample: &RateSample, recovering: bool) -> bool {
         self.round_ended
             && recovering
-            && self.ranges >= STARTUP_RANGES
+            && self.ranges >= STARTUP_FULL_LOSS_COUNT
             && is_too_high(sample.lost_in_flight, sample.sent_in_flight)
     }
 

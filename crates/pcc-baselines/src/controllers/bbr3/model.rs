@@ -52,13 +52,13 @@ impl State {
     }
 }
 
-/// Sends at the largest bandwidth of late, within bounds that losses set.
+/// Sends at the maximum bandwidth of the last two cycles, within bounds that losses set.
 #[derive(Debug)]
 pub(crate) struct Bbr3 {
     pub(super) rng: fastrand::Rng,
     pub(super) flow: Flow,
     pub(super) state: State,
-    /// The largest delivery rates of the cycle before and of this one (5.5.6).
+    /// The maximum delivery rates of the cycle before and of this one (5.5.6).
     pub(super) max_bandwidth: [Rate; 2],
     pub(super) min_rtt: MinRtt,
     pub(super) cycle: Cycle,

@@ -109,8 +109,8 @@ impl Bbr3 {
         }
         self.cycle.samples = false;
         if !sample.app_limited {
-            let least = scaled(self.target_inflight(), BETA);
-            self.loss.long_term_inflight = Some(inflight_at_loss(sample).max(least));
+            let floor = scaled(self.target_inflight(), BETA);
+            self.loss.long_term_inflight = Some(inflight_at_loss(sample).max(floor));
         }
         if self.state == State::Up {
             self.start_down(now);

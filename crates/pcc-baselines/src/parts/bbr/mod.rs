@@ -19,9 +19,9 @@ const PACING_MARGIN: f64 = 0.99;
 const MIN_WINDOW: u64 = 4;
 /// The round-trip time before there is a sample (5.6.2).
 const INITIAL_RTT: Duration = Duration::from_millis(1);
-/// How long ProbeRTT holds the data in flight low, at the least (5.3.4.4).
+/// How long ProbeRTT holds the data in flight low at least (5.3.4.4).
 const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
-/// The largest burst in bytes (5.6.3).
+/// The maximum burst, in bytes (5.6.3).
 const MAX_BURST: u64 = 64_000;
 
 /// What all versions keep of a connection. Amounts are bytes.
