@@ -76,7 +76,7 @@ fn noq(link: &Link<'_>) {
 }
 
 fn ours(link: &Link<'_>) {
-    for controller in baselines::NAMES {
+    for controller in baselines::names() {
         for seed in 1..=link.seeds {
             let Some(control) = baselines::build(controller, seed) else { continue };
             let flows = vec![Flow::bulk(control, link.path.delay)];

@@ -7,8 +7,8 @@ use pcc_lab::scenario::Plan;
 use std::fmt::Write;
 
 fn controllers() -> Vec<String> {
-    let profiles = pcc::profiles::all().map(|profile| profile.name.into_owned());
-    profiles.into_iter().chain(baselines::NAMES.iter().map(|name| (*name).to_owned())).collect()
+    let profiles = pcc::profiles::LIST.iter().map(|entry| entry.name);
+    profiles.chain(baselines::names()).map(str::to_owned).collect()
 }
 
 fn run(scenario: &str, seed: u64) -> RunReport {

@@ -8,13 +8,15 @@ use crate::parts::window::{Ack, Rule, Window};
 
 /// Smaller windows behave as NewReno (paper: `low_window`).
 const LOW_WINDOW: f64 = 14.0;
+/// The fraction of the window that a loss leaves.
 const BETA: f64 = 0.8;
+/// The maximum that a round trip adds, in packets.
 const MAX_INCREMENT: f64 = 16.0;
 /// The fraction of the distance that a step covers, as a divisor.
 const SEARCH: f64 = 4.0;
 /// The increment next to the maximum.
 const MIN_INCREMENT: f64 = 0.2;
-/// The least relative growth in a round trip before there was any loss.
+/// The minimum relative growth in a round trip before there was any loss.
 const UNKNOWN_MAXIMUM_GROWTH: f64 = 1.0 / 20.0;
 
 /// A binary search for the window at which the last loss came, then for a new maximum.

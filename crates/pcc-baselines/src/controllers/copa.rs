@@ -1,8 +1,8 @@
 //! Copa: Arun, Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI 2018.
 //!
-//! Sections are of that paper. Losses matter in the competitive mode only, with one exception that is not in the paper: where
-//! a queue of one or two packets can't show a delay, the window would grow without end, so that a round trip that lost more
-//! than it delivered halves it.
+//! Sections are of that paper. Losses matter in the competitive mode only, with one exception that is not in the paper: a
+//! round trip that lost more than it delivered halves the window. Else it would grow without end where the queue holds one or
+//! two packets, too few to show a delay.
 
 use crate::limits::{INITIAL_MTU, INITIAL_WINDOW, usable_mtu, usable_rtt};
 use crate::parts::windowed_filter::WindowedMax;
@@ -22,7 +22,7 @@ const EMPTY_ROUNDS: u32 = 5;
 const NEARLY_EMPTY: f64 = 0.1;
 /// Round trips in one direction before the velocity doubles (2.1).
 const STEADY_ROUNDS: u32 = 3;
-/// The least window in packets, and more than any path needs.
+/// The range of the window, in packets; the maximum is more than any path needs.
 const MIN_WINDOW: f64 = 2.0;
 const MAX_WINDOW: f64 = 1e9;
 
@@ -48,7 +48,7 @@ impl Rtts {
         self.standing.get().map(|rtt| rtt.0)
     }
 
-    /// The queueing delay now, and the largest of late.
+    /// The queueing delay now, and its maximum over the last round trips.
     fn queueing(&self) -> Option<(Duration, Duration)> {
         let min = self.min.get()?.0;
         Some((self.standing()?.saturating_sub(min), self.max.get()?.saturating_sub(min)))
@@ -80,7 +80,7 @@ impl Velocity {
     }
 }
 
-/// The controller.
+/// Keeps `1/delta` packets in the queue; a smaller `delta` competes with senders that fill it.
 #[derive(Debug)]
 pub(crate) struct Copa {
     mtu: u64,
@@ -140,7 +140,7 @@ impl Copa {
         if up != self.velocity.up {
             self.velocity = Velocity { up, ..Velocity::START };
         }
-        // A step that more than doubles the window or more than halves it in a round trip is of no use.
+        // A step that more than doubles the window or more than halves it in a round trip only makes it swing.
         let step = (self.velocity.value / self.delta).min(self.window / 2.0) * acked / self.window;
         self.window = (self.window + if up { step } else { -step }).clamp(MIN_WINDOW, MAX_WINDOW);
     }

@@ -13,8 +13,8 @@ const C: f64 = 0.4;
 const BETA: f64 = 0.7;
 /// What makes additive increase with `BETA` as fast as Reno (section 4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
-/// The most that the window grows to in a round trip, as a multiple (section 4.2).
-const MOST_GROWTH: f64 = 1.5;
+/// The maximum that the window grows to in a round trip, as a multiple (section 4.2).
+const MAX_GROWTH: f64 = 1.5;
 
 /// Growth as a cubic function of the time since the last reduction.
 #[derive(Debug, Default)]
@@ -82,7 +82,7 @@ impl Rule for Cubic {
         if epoch.w_cubic(epoch.elapsed) < epoch.w_est {
             window.size = size.max(epoch.w_est);
         } else {
-            let target = epoch.w_cubic(epoch.elapsed + ack.rtt.smoothed).clamp(size, MOST_GROWTH * size);
+            let target = epoch.w_cubic(epoch.elapsed + ack.rtt.smoothed).clamp(size, MAX_GROWTH * size);
             window.size += ack.packets * (target - size) / size;
         }
     }

@@ -1,6 +1,6 @@
 //! Hybla (Caini and Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", 2004).
 //!
-//! As in Linux: the ratio comes from the least smoothed round-trip time, growth in slow start is bounded, and the
+//! As in Linux: the ratio comes from the minimum smoothed round-trip time, growth in slow start is bounded, and the
 //! bandwidth estimate that the paper sets the first slow start threshold with is left out.
 
 use crate::parts::window::{Ack, Rule, Window};
@@ -9,7 +9,7 @@ use crate::parts::window::{Ack, Rule, Window};
 const REFERENCE_RTT: f64 = 0.025;
 /// Growth in slow start is that of this ratio at most.
 const MAX_SLOW_START_RATIO: f64 = 16.0;
-/// The largest window that slow start leads to, in packets.
+/// The maximum window that slow start leads to, in packets.
 const MAX_SLOW_START_WINDOW: f64 = 65_535.0;
 
 /// Growth in time as that of NewReno on a short path, whatever the round-trip time.
@@ -37,8 +37,8 @@ impl Rule for Hybla {
     /// 2^rho - 1 for each packet.
     fn slow_start(&mut self, window: &mut Window, ack: &Ack) {
         let gain = libm::exp2(self.ratio().min(MAX_SLOW_START_RATIO)) - 1.0;
-        let room = (MAX_SLOW_START_WINDOW - window.size).max(0.0);
-        window.slow_start((ack.packets * gain).min(room));
+        let left = (MAX_SLOW_START_WINDOW - window.size).max(0.0);
+        window.slow_start((ack.packets * gain).min(left));
     }
 
     /// rho^2 in a round trip.

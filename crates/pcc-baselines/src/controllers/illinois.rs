@@ -3,18 +3,18 @@
 
 use crate::parts::window::{Ack, Rule, Window};
 
-/// The packets that a round trip adds: most, least, and without knowledge of the delay.
-const ALPHA_MAX: f64 = 10.0;
-const ALPHA_MIN: f64 = 0.3;
-const ALPHA_BASE: f64 = 1.0;
+/// The packets that a round trip adds: the range, and without knowledge of the delay.
+const MAX_ALPHA: f64 = 10.0;
+const MIN_ALPHA: f64 = 0.3;
+const BASE_ALPHA: f64 = 1.0;
 /// The fraction of the window that a loss takes.
-const BETA_MIN: f64 = 0.125;
-const BETA_MAX: f64 = 0.5;
+const MIN_BETA: f64 = 0.125;
+const MAX_BETA: f64 = 0.5;
 /// Smaller windows behave as NewReno.
 const WINDOW_THRESHOLD: f64 = 15.0;
 /// Rounds of short delay before growth is fastest again.
 const THETA: u32 = 5;
-/// Delays, as fractions of the largest, up to which growth is fastest and the reduction smallest, and from which on
+/// Delays, as fractions of the maximum, up to which growth is fastest and the reduction smallest, and from which on
 /// the reduction is largest (the paper's eta 1 to 3).
 const ETA: [f64; 3] = [0.01, 0.1, 0.8];
 
@@ -37,8 +37,8 @@ pub(crate) struct Illinois {
 impl Illinois {
     pub fn new() -> Illinois {
         Illinois {
-            alpha: ALPHA_MAX,
-            beta: BETA_MAX,
+            alpha: MAX_ALPHA,
+            beta: MAX_BETA,
             base_rtt: f64::INFINITY,
             max_rtt: 0.0,
             sum: 0.0,
@@ -51,42 +51,42 @@ impl Illinois {
     /// Sets both factors by the mean delay of the round that ends.
     fn end_round(&mut self, size: f64) {
         if size < WINDOW_THRESHOLD {
-            (self.alpha, self.beta) = (ALPHA_BASE, BETA_MAX);
+            (self.alpha, self.beta) = (BASE_ALPHA, MAX_BETA);
         } else if self.samples > 0 {
             let delay = (self.sum / f64::from(self.samples) - self.base_rtt).max(0.0);
-            let longest = self.max_rtt - self.base_rtt;
-            self.alpha = self.alpha(delay, longest);
-            self.beta = beta(delay, longest);
+            let max_delay = self.max_rtt - self.base_rtt;
+            self.alpha = self.alpha(delay, max_delay);
+            self.beta = beta(delay, max_delay);
         }
         (self.sum, self.samples) = (0.0, 0);
     }
 
     /// The paper's f1, with its rule to leave the slow side only after `THETA` rounds.
-    fn alpha(&mut self, delay: f64, longest: f64) -> f64 {
-        let short = ETA[0] * longest;
+    fn alpha(&mut self, delay: f64, max_delay: f64) -> f64 {
+        let short = ETA[0] * max_delay;
         if delay > short {
             (self.was_long, self.short_rounds) = (true, 0);
-            let (delay, longest) = (delay - short, longest - short);
-            return longest * ALPHA_MAX / (longest + delay * (ALPHA_MAX - ALPHA_MIN) / ALPHA_MIN);
+            let (delay, max_delay) = (delay - short, max_delay - short);
+            return max_delay * MAX_ALPHA / (max_delay + delay * (MAX_ALPHA - MIN_ALPHA) / MIN_ALPHA);
         }
         self.short_rounds += 1;
         if self.was_long && self.short_rounds < THETA {
             return self.alpha;
         }
         self.was_long = false;
-        ALPHA_MAX
+        MAX_ALPHA
     }
 }
 
 /// The paper's f2.
-fn beta(delay: f64, longest: f64) -> f64 {
-    let [from, to] = [ETA[1] * longest, ETA[2] * longest];
+fn beta(delay: f64, max_delay: f64) -> f64 {
+    let [from, to] = [ETA[1] * max_delay, ETA[2] * max_delay];
     if delay <= from {
-        BETA_MIN
+        MIN_BETA
     } else if delay >= to {
-        BETA_MAX
+        MAX_BETA
     } else {
-        BETA_MIN + (BETA_MAX - BETA_MIN) * (delay - from) / (to - from)
+        MIN_BETA + (MAX_BETA - MIN_BETA) * (delay - from) / (to - from)
     }
 }
 
@@ -110,7 +110,7 @@ impl Rule for Illinois {
     }
 
     fn reset(&mut self) {
-        (self.alpha, self.beta) = (ALPHA_BASE, BETA_MAX);
+        (self.alpha, self.beta) = (BASE_ALPHA, MAX_BETA);
         (self.was_long, self.short_rounds) = (false, 0);
     }
 }
@@ -133,9 +133,9 @@ mod tests {
 
     #[test]
     fn factors_follow_the_delay() {
-        assert_eq!(round(&mut path(), 100.0, 0.1), (ALPHA_MAX, BETA_MIN));
+        assert_eq!(round(&mut path(), 100.0, 0.1), (MAX_ALPHA, MIN_BETA));
         let (alpha, beta) = round(&mut path(), 100.0, 0.2);
-        assert!((alpha - ALPHA_MIN).abs() < 1e-9 && beta == BETA_MAX);
+        assert!((alpha - MIN_ALPHA).abs() < 1e-9 && beta == MAX_BETA);
         let (alpha, beta) = round(&mut path(), 100.0, 0.145);
         // d_a - d_1 = 44 ms, d_m - d_1 = 99 ms; and 45 ms is half-way from 10 to 80 ms.
         assert!((alpha - 0.99 / (0.099 + 0.044 * 9.7 / 0.3)).abs() < 1e-9);
@@ -154,7 +154,7 @@ mod tests {
         for _ in 0..4 {
             assert_eq!(round(&mut illinois, 100.0, 0.1).0, slow);
         }
-        assert_eq!(round(&mut illinois, 100.0, 0.1).0, ALPHA_MAX);
+        assert_eq!(round(&mut illinois, 100.0, 0.1).0, MAX_ALPHA);
         assert_eq!(illinois.after_loss(80.0), 70.0);
         illinois.reset();
         assert_eq!(illinois.after_loss(80.0), 40.0);

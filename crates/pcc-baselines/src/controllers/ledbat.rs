@@ -12,9 +12,9 @@ use std::time::Duration;
 const TARGET: f64 = 0.1;
 /// Packets that a round trip without queueing delay adds (section 2.5: at most 1).
 const GAIN: f64 = 1.0;
-/// Samples whose least is the current delay (`FILTER`).
+/// Samples whose minimum is the current delay (`FILTER`).
 const CURRENT_FILTER: usize = 4;
-/// Minutes whose least is the base delay (section 2.5: `BASE_HISTORY`).
+/// Minutes whose minimum is the base delay (section 2.5: `BASE_HISTORY`).
 const BASE_HISTORY: usize = 10;
 /// The fraction of the target at which slow start ends.
 const SLOW_START_END: f64 = 0.9;
@@ -25,7 +25,7 @@ pub(crate) struct Ledbat {
     /// The last samples, in seconds.
     current: [f64; CURRENT_FILTER],
     samples: usize,
-    /// The least delay of each of the last minutes, newest first.
+    /// The minimum delay of each of the last minutes, newest first.
     base: [f64; BASE_HISTORY],
     minute_begin: Option<Time>,
 }
@@ -42,11 +42,11 @@ impl Ledbat {
 
     /// In seconds; there is one once there was a sample.
     fn queueing_delay(&self) -> f64 {
-        least(&self.current) - least(&self.base)
+        minimum(&self.current) - minimum(&self.base)
     }
 }
 
-fn least(delays: &[f64]) -> f64 {
+fn minimum(delays: &[f64]) -> f64 {
     delays.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
@@ -122,9 +122,9 @@ mod tests {
         ledbat.on_ack(&window, &ack(1.0, 5.0, false));
         assert_eq!(ledbat.queueing_delay(), 0.0);
         for minute in 1..=10 {
-            assert_eq!(least(&ledbat.base), 0.05, "minute {minute}");
+            assert_eq!(minimum(&ledbat.base), 0.05, "minute {minute}");
             ledbat.on_ack(&window, &ack_at(f64::from(minute) * 60.0, 1.0, 0.08));
         }
-        assert_eq!(least(&ledbat.base), 0.08);
+        assert_eq!(minimum(&ledbat.base), 0.08);
     }
 }

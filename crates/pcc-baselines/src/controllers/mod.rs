@@ -1,22 +1,4 @@
-//! Controllers to compare with, by name, behind [`CongestionControl`].
-//!
-//! | name | source |
-//! |---|---|
-//! | `bbr1` | BBR (CACM 2017), draft-cardwell-iccrg-bbr-congestion-control-00, Linux |
-//! | `bbr3` | draft-ietf-ccwg-bbr-04 |
-//! | `bic` | Xu, Harfoush and Rhee, INFOCOM 2004, with the constants of Linux |
-//! | `copa` | Copa (NSDI 2018) |
-//! | `cubic`, `cubic-hystart` | RFC 9438; with HyStart++ (RFC 9406) in the first slow start |
-//! | `hybla` | Caini and Firrincieli 2004, as in Linux |
-//! | `illinois` | Liu, Basar and Srikant 2008 |
-//! | `ledbat` | RFC 6817, by round-trip times |
-//! | `newreno` | RFC 5681 and 6582, with byte counting, clocked by acknowledgements |
-//! | `newreno-paced` | the same, evenly paced over a round trip: the papers' "paced TCP" |
-//! | `pcp` | PCP (NSDI 2006) |
-//! | `sprout` | Sprout (NSDI 2013) |
-//! | `udt` | UDT (Computer Networks 2007), draft-gg-udt-03, UDT4 |
-//! | `vegas` | Brakmo and Peterson 1995, as in Linux |
-//! | `westwood` | Westwood+: Mascolo et al. 2001, Grieco and Mascolo 2004, as in Linux |
+//! The controllers, and the one table of their names.
 //!
 //! The window-based ones but `newreno` and `newreno-paced` are paced as Linux paces. Where Linux differs from a source so
 //! that it matters for throughput, the file of the controller says which of them it follows.
@@ -53,57 +35,199 @@ use udt::Udt;
 use vegas::Vegas;
 use westwood::Westwood;
 
-/// All names that [`build`] knows, sorted.
-pub const NAMES: &[&str] = &[
-    "bbr1",
-    "bbr3",
-    "bic",
-    "copa",
-    "cubic",
-    "cubic-hystart",
-    "hybla",
-    "illinois",
-    "ledbat",
-    "newreno",
-    "newreno-paced",
-    "pcp",
-    "sprout",
-    "udt",
-    "vegas",
-    "westwood",
-];
-
 /// What makes a controller; its random choices, if any, come from the seed that it gets.
 pub type Constructor = fn(u64) -> Box<dyn CongestionControl>;
 
-/// A new controller called `name`, `None` for an unknown one; its random choices, if any, come from `seed`.
-pub fn build(name: &str, seed: u64) -> Option<Box<dyn CongestionControl>> {
-    constructor(name).map(|build| build(seed))
+/// A congestion controller of this crate.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Baseline {
+    /// What it is called here: what [`build`] takes, and scenarios and reports say.
+    pub name: &'static str,
+    /// Other names that [`build`] takes.
+    pub aliases: &'static [&'static str],
+    /// What Linux calls the same algorithm (`sysctl net.ipv4.tcp_congestion_control`), if it has it.
+    pub linux: Option<&'static str>,
+    /// What it is, with its source, in one line.
+    pub summary: &'static str,
+    /// Makes one.
+    pub constructor: Constructor,
+}
+
+/// All controllers, sorted by name.
+pub static BASELINES: &[Baseline] = &[
+    Baseline {
+        name: "bbr1",
+        aliases: &[],
+        linux: Some("bbr"),
+        summary: "BBR version 1: CACM 2017, draft-cardwell-iccrg-bbr-congestion-control-00, Linux",
+        constructor: |seed| Box::new(Bbr1::new(seed)),
+    },
+    Baseline {
+        name: "bbr3",
+        aliases: &[],
+        linux: None,
+        summary: "BBR version 3: draft-ietf-ccwg-bbr-04",
+        constructor: |seed| Box::new(Bbr3::new(seed)),
+    },
+    Baseline {
+        name: "bic",
+        aliases: &[],
+        linux: Some("bic"),
+        summary: "BIC: Xu, Harfoush and Rhee, INFOCOM 2004, with the constants of Linux",
+        constructor: |_| windowed(Bic::default(), Pacing::Linux),
+    },
+    Baseline {
+        name: "copa",
+        aliases: &[],
+        linux: None,
+        summary: "Copa: Arun and Balakrishnan, NSDI 2018",
+        constructor: |_| Box::new(Copa::new()),
+    },
+    Baseline {
+        name: "cubic",
+        aliases: &[],
+        linux: Some("cubic"),
+        summary: "CUBIC: RFC 9438",
+        constructor: |_| windowed(Cubic::new(), Pacing::Linux),
+    },
+    Baseline {
+        name: "cubic-hystart",
+        aliases: &[],
+        linux: None,
+        summary: "CUBIC, with HyStart++ (RFC 9406) in the first slow start",
+        constructor: |_| windowed(Cubic::with_hystart(), Pacing::Linux),
+    },
+    Baseline {
+        name: "hybla",
+        aliases: &[],
+        linux: Some("hybla"),
+        summary: "Hybla: Caini and Firrincieli 2004, as in Linux",
+        constructor: |_| windowed(Hybla::new(), Pacing::Linux),
+    },
+    Baseline {
+        name: "illinois",
+        aliases: &[],
+        linux: Some("illinois"),
+        summary: "Illinois: Liu, Basar and Srikant 2008",
+        constructor: |_| windowed(Illinois::new(), Pacing::Linux),
+    },
+    Baseline {
+        name: "ledbat",
+        aliases: &[],
+        linux: None,
+        summary: "LEDBAT: RFC 6817, by round-trip times",
+        constructor: |_| windowed(Ledbat::new(), Pacing::Linux),
+    },
+    Baseline {
+        name: "newreno",
+        aliases: &[],
+        linux: Some("reno"),
+        summary: "NewReno: RFC 5681 and 6582, with byte counting, clocked by acknowledgements",
+        constructor: |_| windowed(NewReno, Pacing::AckClocked),
+    },
+    Baseline {
+        name: "newreno-paced",
+        aliases: &[],
+        linux: None,
+        summary: "NewReno, evenly paced over a round trip: the papers' \"paced TCP\"",
+        constructor: |_| windowed(NewReno, Pacing::Even),
+    },
+    Baseline {
+        name: "pcp",
+        aliases: &[],
+        linux: None,
+        summary: "PCP: Anderson, Collins, Krishnamurthy and Zahorjan, NSDI 2006",
+        constructor: |seed| Box::new(Pcp::new(seed)),
+    },
+    Baseline {
+        name: "sprout",
+        aliases: &[],
+        linux: None,
+        summary: "Sprout: Winstein, Sivaraman and Balakrishnan, NSDI 2013",
+        constructor: |_| Box::new(Sprout::new()),
+    },
+    Baseline {
+        name: "udt",
+        aliases: &[],
+        linux: None,
+        summary: "UDT: Gu and Grossman, Computer Networks 2007, draft-gg-udt-03, UDT4",
+        constructor: |seed| Box::new(Udt::new(seed)),
+    },
+    Baseline {
+        name: "vegas",
+        aliases: &[],
+        linux: Some("vegas"),
+        summary: "Vegas: Brakmo and Peterson 1995, as in Linux",
+        constructor: |_| windowed(Vegas::new(), Pacing::Linux),
+    },
+    Baseline {
+        name: "westwood",
+        aliases: &[],
+        linux: Some("westwood"),
+        summary: "Westwood+: Mascolo et al. 2001, Grieco and Mascolo 2004, as in Linux",
+        constructor: |_| windowed(Westwood::default(), Pacing::Linux),
+    },
+];
+
+/// The name of each controller, sorted; without aliases.
+pub fn names() -> impl ExactSizeIterator<Item = &'static str> + Clone {
+    BASELINES.iter().map(|baseline| baseline.name)
+}
+
+/// The controller called `name`, or with such an alias; `None` if there is none.
+pub fn find(name: &str) -> Option<&'static Baseline> {
+    BASELINES.iter().find(|baseline| baseline.name == name || baseline.aliases.contains(&name))
 }
 
 /// What makes the controllers called `name`, `None` for an unknown one.
 pub fn constructor(name: &str) -> Option<Constructor> {
-    Some(match name {
-        "bbr1" => |seed| Box::new(Bbr1::new(seed)),
-        "bbr3" => |seed| Box::new(Bbr3::new(seed)),
-        "bic" => |_| windowed(Bic::default(), Pacing::Linux),
-        "copa" => |_| Box::new(Copa::new()),
-        "cubic" => |_| windowed(Cubic::new(), Pacing::Linux),
-        "cubic-hystart" => |_| windowed(Cubic::with_hystart(), Pacing::Linux),
-        "hybla" => |_| windowed(Hybla::new(), Pacing::Linux),
-        "illinois" => |_| windowed(Illinois::new(), Pacing::Linux),
-        "ledbat" => |_| windowed(Ledbat::new(), Pacing::Linux),
-        "newreno" => |_| windowed(NewReno, Pacing::AckClocked),
-        "newreno-paced" => |_| windowed(NewReno, Pacing::Even),
-        "pcp" => |seed| Box::new(Pcp::new(seed)),
-        "sprout" => |_| Box::new(Sprout::new()),
-        "udt" => |seed| Box::new(Udt::new(seed)),
-        "vegas" => |_| windowed(Vegas::new(), Pacing::Linux),
-        "westwood" => |_| windowed(Westwood::default(), Pacing::Linux),
-        _ => return None,
-    })
+    find(name).map(|baseline| baseline.constructor)
+}
+
+/// A new controller called `name`, `None` for an unknown one; its random choices, if any, come from `seed`.
+pub fn build(name: &str, seed: u64) -> Option<Box<dyn CongestionControl>> {
+    constructor(name).map(|constructor| constructor(seed))
 }
 
 fn windowed<R: Rule + 'static>(rule: R, pacing: Pacing) -> Box<dyn CongestionControl> {
     Box::new(Windowed::new(rule, pacing))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_are_sorted_and_unique() {
+        assert!(names().is_sorted());
+        let mut known = HashSet::new();
+        for baseline in BASELINES {
+            for name in [&baseline.name].into_iter().chain(baseline.aliases) {
+                assert!(known.insert(name), "{name} twice");
+                assert_eq!(find(name).map(|found| found.name), Some(baseline.name));
+            }
+        }
+        assert!(build("tahoe", 1).is_none());
+    }
+
+    #[test]
+    fn names_of_linux_are_unique() {
+        let linux: Vec<_> = BASELINES.iter().filter_map(|baseline| baseline.linux).collect();
+        assert_eq!(linux.iter().collect::<HashSet<_>>().len(), linux.len());
+    }
+
+    /// The table of the crate has each controller, and docs/baselines.md has it or says why not.
+    #[test]
+    fn every_controller_is_documented() {
+        let comparison = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/baselines.md");
+        let comparison = std::fs::read_to_string(comparison).expect("the documents of the repository");
+        for Baseline { name, summary, .. } in BASELINES {
+            let row = format!("//! | `{name}` | {summary} |");
+            assert!(include_str!("../lib.rs").lines().any(|line| line == row), "lib.rs lacks: {row}");
+            let mut words = comparison.split(|c: char| !c.is_alphanumeric() && c != '-');
+            assert!(words.any(|word| word == *name), "docs/baselines.md lacks {name}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Vegas (Brakmo and Peterson, "TCP Vegas: end to end congestion avoidance on a global Internet", JSAC 13(8), 1995).
 //!
-//! As in Linux: a round's least round-trip time is compared (paper: its mean), the window doubles every round trip of
+//! As in Linux: a round's minimum round-trip time is compared (paper: its mean), the window doubles every round trip of
 //! slow start (paper: every other), and losses are found and answered as in NewReno.
 
 use crate::parts::window::{Ack, Rule, Window};
@@ -11,12 +11,12 @@ const BETA: f64 = 4.0;
 /// Packets in the queue that end slow start (gamma).
 const GAMMA: f64 = 1.0;
 /// Rounds with fewer round-trip samples say nothing; the window then changes as NewReno's.
-const SAMPLES: u32 = 3;
+const MIN_SAMPLES: u32 = 3;
 
 /// Keeps a few packets in the queue.
 #[derive(Debug)]
 pub(crate) struct Vegas {
-    /// The least round-trip time of this round, in seconds.
+    /// The minimum round-trip time of this round, in seconds.
     round_min: f64,
     samples: u32,
     /// What the round before found, until the window was changed by it.
@@ -28,7 +28,7 @@ enum Finding {
     /// Nothing, or it was used.
     None,
     TooFewSamples,
-    /// The least round-trip time of the round and of all time, in seconds.
+    /// The minimum round-trip time of the round and of all time, in seconds.
     Delay {
         round: f64,
         base: f64,
@@ -59,7 +59,7 @@ fn shrink(window: &mut Window, size: f64) {
 impl Rule for Vegas {
     fn on_ack(&mut self, _window: &Window, ack: &Ack) {
         if ack.round {
-            self.finding = if self.samples < SAMPLES {
+            self.finding = if self.samples < MIN_SAMPLES {
                 Finding::TooFewSamples
             } else {
                 Finding::Delay { round: self.round_min, base: ack.rtt.min.min(self.round_min) }

@@ -5,12 +5,12 @@
 use crate::parts::window::{Ack, Rule, Window};
 use pcc::Time;
 
-/// The shortest time, in seconds, that the bandwidth is measured over; else it is a round trip.
+/// The minimum time, in seconds, that the bandwidth is measured over; on longer paths it is a round trip.
 const MIN_MEASUREMENT: f64 = 0.05;
 /// What a new measurement weighs in the filter.
 const WEIGHT: f64 = 1.0 / 8.0;
 
-/// NewReno whose window after a loss is what the path delivered in the least round-trip time.
+/// NewReno whose window after a loss is what the path delivered in the minimum round-trip time.
 #[derive(Debug, Default)]
 pub(crate) struct Westwood {
     /// When the measurement began and what was acknowledged since, in packets.
@@ -49,7 +49,7 @@ impl Rule for Westwood {
         window.additive_increase(ack.packets);
     }
 
-    /// The eligible rate times the least round-trip time; half the window while nothing was measured.
+    /// The eligible rate times the minimum round-trip time; half the window while nothing was measured.
     fn after_loss(&mut self, size: f64) -> f64 {
         self.filtered.map_or(size / 2.0, |[_, rate]| (rate * self.min_rtt).min(size))
     }

@@ -1,5 +1,5 @@
-//! Delivery rate samples (draft-cheng-iccrg-delivery-rate-estimation-02), and what else is known about a packet when its
-//! fate is.
+//! Delivery rate samples (draft-cheng-iccrg-delivery-rate-estimation-02), and what else is known about a packet
+//! when it is acknowledged or lost.
 
 use crate::limits::usable_rtt;
 use pcc::{AckedPacket, LostPacket, PacketTable, Rate, SentPacket, Time};
@@ -37,7 +37,7 @@ pub(crate) struct RateSample {
     pub lost_in_flight: u64,
     /// Whether that packet was sent when the application, not the network, limited the rate.
     pub app_limited: bool,
-    /// The round-trip time of that packet, the shortest if several were acknowledged.
+    /// The round-trip time of that packet, the minimum if several were acknowledged.
     pub rtt: Option<Duration>,
     /// What the batch acknowledged.
     pub newly_acked: u64,
@@ -45,6 +45,14 @@ pub(crate) struct RateSample {
     pub newly_lost: u64,
     /// What was in flight before the batch.
     pub prior_in_flight: u64,
+}
+
+impl RateSample {
+    /// Whether the rate counts for an estimate of the bandwidth that is `max` so far: if the application limited it, only
+    /// one that is no lower (draft-ietf-ccwg-bbr-04, section 5.5.5).
+    pub fn counts(&self, max: Rate) -> bool {
+        !self.rate.is_zero() && (!self.app_limited || self.rate >= max)
+    }
 }
 
 /// A lost packet: what is known about the time when it was sent. Amounts are bytes.
@@ -80,7 +88,7 @@ struct Batch {
     rtt: Option<Duration>,
     acked: u64,
     lost: u64,
-    /// Packets without a fate that are gone.
+    /// Packets that were neither acknowledged nor lost, and are gone.
     discarded: u64,
 }
 
@@ -133,14 +141,14 @@ impl DeliveryRate {
         let batch = &mut self.batch;
         batch.acked += state.bytes;
         let rtt = usable_rtt(packet.rtt);
-        batch.rtt = Some(batch.rtt.map_or(rtt, |shortest| shortest.min(rtt)));
+        batch.rtt = Some(batch.rtt.map_or(rtt, |min| min.min(rtt)));
         if batch.newest.is_none_or(|newest| (state.delivered, state.sent) > (newest.delivered, newest.sent)) {
             batch.newest = Some(state);
             self.first_sent_time = state.sent;
         }
     }
 
-    /// A packet was given up; `None` if it had its fate before.
+    /// A packet was given up; `None` if its outcome was known before.
     pub fn on_lost(&mut self, packet: &LostPacket) -> Option<LossSample> {
         let state = self.packets.take(packet.number)?;
         self.in_flight -= state.bytes;
@@ -154,7 +162,7 @@ impl DeliveryRate {
         })
     }
 
-    /// A packet gets no fate.
+    /// A packet will be neither acknowledged nor lost.
     pub fn on_discarded(&mut self, number: u64) {
         if let Some(state) = self.packets.take(number) {
             self.in_flight -= state.bytes;
@@ -249,7 +257,7 @@ mod tests {
         let lost = LostPacket { time: ms(20), number: 0, sent: ms(0), bytes: 1000 };
         let sample = rate.on_lost(&lost).unwrap();
         assert_eq!((sample.sent_in_flight, sample.lost_in_flight), (1000, 1000));
-        assert!(rate.on_lost(&lost).is_none(), "one fate");
+        assert!(rate.on_lost(&lost).is_none(), "one outcome");
         let sample = ack(&mut rate, 2, 2, 20).unwrap();
         assert_eq!((sample.lost_in_flight, sample.newly_lost, rate.in_flight()), (1000, 1000, 1000));
     }

@@ -4,12 +4,13 @@
 
 use super::window::{Ack, Window};
 
-/// How much larger the least round-trip time of a round must be than the last round's (`MIN_RTT_THRESH`,
-/// `MAX_RTT_THRESH`), in seconds, and as what fraction of it (`MIN_RTT_DIVISOR`).
-const THRESHOLDS: [f64; 2] = [0.004, 0.016];
+/// By what part of the last round's minimum round-trip time that of a round must be larger (`MIN_RTT_DIVISOR`), and the
+/// range of that, in seconds (`MIN_RTT_THRESH`, `MAX_RTT_THRESH`).
 const DIVISOR: f64 = 8.0;
+const MIN_THRESHOLD: f64 = 0.004;
+const MAX_THRESHOLD: f64 = 0.016;
 /// Samples that a round needs (`N_RTT_SAMPLE`).
-const SAMPLES: u32 = 8;
+const MIN_SAMPLES: u32 = 8;
 /// Conservative slow start grows slower by this (`CSS_GROWTH_DIVISOR`) for so many rounds (`CSS_ROUNDS`).
 const CONSERVATIVE_DIVISOR: f64 = 4.0;
 const CONSERVATIVE_ROUNDS: u32 = 5;
@@ -25,7 +26,7 @@ pub(crate) struct HyStart {
 
 #[derive(Debug)]
 struct Conservative {
-    /// The least round-trip time of the round that began it.
+    /// The minimum round-trip time of the round that began it.
     baseline: f64,
     rounds: u32,
 }
@@ -55,7 +56,7 @@ impl HyStart {
         }
         self.current_min = self.current_min.min(ack.rtt.latest);
         self.samples += 1;
-        if self.samples >= SAMPLES {
+        if self.samples >= MIN_SAMPLES {
             self.judge_delay();
         }
         self.conservative.as_ref().is_some_and(|c| c.rounds >= CONSERVATIVE_ROUNDS)
@@ -65,7 +66,7 @@ impl HyStart {
         match &self.conservative {
             Some(conservative) if self.current_min < conservative.baseline => self.conservative = None,
             None if self.current_min
-                >= self.last_min + (self.last_min / DIVISOR).clamp(THRESHOLDS[0], THRESHOLDS[1]) =>
+                >= self.last_min + (self.last_min / DIVISOR).clamp(MIN_THRESHOLD, MAX_THRESHOLD) =>
             {
                 self.conservative = Some(Conservative { baseline: self.current_min, rounds: 0 });
             }

@@ -1,6 +1,7 @@
-//! What several controllers are made of: filters, round trips, delivery rates, congestion windows.
+//! What several controllers are made of: filters, round trips, delivery rates, congestion windows, and what the versions
+//! of BBR share.
 
-pub(crate) mod ack_aggregation;
+pub(crate) mod bbr;
 pub(crate) mod delivery_rate;
 pub(crate) mod hystart;
 pub(crate) mod persistent;

@@ -1,10 +1,11 @@
 //! Round-trip times as RFC 9002, section 5, estimates them.
 
+use crate::limits::usable_rtt;
 use pcc::Time;
 use std::time::Duration;
 
-/// Samples outside are clock errors.
-const BELIEVED: [Duration; 2] = [Duration::from_micros(1), Duration::from_secs(600)];
+/// A shorter sample is an error of a clock.
+const MIN_SAMPLE: Duration = Duration::from_micros(1);
 /// The timer granularity (RFC 9002, section 6.1.2), in seconds.
 const GRANULARITY: f64 = 1e-3;
 /// How long a receiver may delay an acknowledgement (RFC 9000, section 18.2), in seconds.
@@ -23,13 +24,13 @@ pub(crate) struct Rtt {
 
 impl Rtt {
     pub fn new(now: Time, sample: Duration) -> Rtt {
-        let latest = believed(sample);
+        let latest = seconds(sample);
         Rtt { latest, smoothed: latest, variation: latest / 2.0, min: latest, since: now }
     }
 
     /// After another sample (RFC 9002, section 5.3).
     pub fn updated(self, sample: Duration) -> Rtt {
-        let latest = believed(sample);
+        let latest = seconds(sample);
         Rtt {
             latest,
             smoothed: self.smoothed + (latest - self.smoothed) / 8.0,
@@ -45,8 +46,8 @@ impl Rtt {
     }
 }
 
-fn believed(sample: Duration) -> f64 {
-    sample.clamp(BELIEVED[0], BELIEVED[1]).as_secs_f64()
+fn seconds(sample: Duration) -> f64 {
+    usable_rtt(sample).max(MIN_SAMPLE).as_secs_f64()
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ impl ControllerConfig {
     pub fn profile(&self) -> Result<Profile, ControllerError> {
         let known = profiles::all();
         let Some(mut profile) = known.iter().find(|profile| profile.name == self.name).cloned() else {
-            let others = || pcc_tcp::NAMES.iter().chain(baselines::NAMES).copied();
+            let others = || pcc_tcp::NAMES.iter().copied().chain(baselines::names());
             return Err(if others().any(|name| name == self.name) {
                 ControllerError::NoConstants { name: self.name.clone() }
             } else {

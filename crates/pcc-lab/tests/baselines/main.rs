@@ -37,12 +37,3 @@ fn rate(flow: &FlowOutcome, from: u64, to: u64) -> f64 {
 fn settled(name: &str, path: &PathConfig, seconds: u64) -> f64 {
     rate(&single(name, path, seconds), seconds / 2, seconds)
 }
-
-#[test]
-fn every_name_builds_and_names_are_sorted() {
-    assert!(baselines::NAMES.is_sorted());
-    for name in baselines::NAMES {
-        assert!(baselines::build(name, 1).is_some(), "{name}");
-    }
-    assert!(baselines::build("tahoe", 1).is_none());
-}

@@ -5,21 +5,21 @@ use pcc::Rate;
 
 /// The loss rate over a round trip that is too much (2.7).
 const LOSS_THRESHOLD: f64 = 0.02;
-/// The most that losses cut at once (2.7).
-pub(crate) const BETA: f64 = 0.7;
+/// What a bound keeps, at the least, when losses lower it (2.7).
+pub(super) const BETA: f64 = 0.7;
 /// Lost ranges of a round trip from which on its losses can end Startup (5.3.1.3).
-const STARTUP_RANGES: u32 = 6;
+const STARTUP_FULL_LOSS_COUNT: u32 = 6;
 
 /// Bounds from losses. Amounts are bytes; `None` is no bound.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct LossModel {
+pub(super) struct LossModel {
     /// `bw_shortterm` (5.5.10.3).
     pub short_term_bandwidth: Option<Rate>,
     /// `inflight_shortterm` (5.5.10.3).
     pub short_term_inflight: Option<u64>,
     /// `inflight_longterm` (5.5.10.2).
     pub long_term_inflight: Option<u64>,
-    /// The most of the round trip so far.
+    /// The maximum of the round trip so far.
     latest_bandwidth: Rate,
     latest_inflight: u64,
     in_round: bool,
@@ -89,7 +89,7 @@ impl LossModel {
     pub fn is_high_in_startup(&self, sample: &RateSample, recovering: bool) -> bool {
         self.round_ended
             && recovering
-            && self.ranges >= STARTUP_RANGES
+            && self.ranges >= STARTUP_FULL_LOSS_COUNT
             && is_too_high(sample.lost_in_flight, sample.sent_in_flight)
     }
 
@@ -104,12 +104,12 @@ impl LossModel {
 }
 
 /// `IsInflightTooHigh`: whether `lost` of `in_flight` bytes is above the threshold.
-pub(crate) fn is_too_high(lost: u64, in_flight: u64) -> bool {
+pub(super) fn is_too_high(lost: u64, in_flight: u64) -> bool {
     lost as f64 > in_flight as f64 * LOSS_THRESHOLD
 }
 
 /// `BBRInflightAtLoss`: how much was in flight when the losses crossed the threshold, in bytes.
-pub(crate) fn inflight_at_loss(sample: &LossSample) -> u64 {
+pub(super) fn inflight_at_loss(sample: &LossSample) -> u64 {
     let before = sample.sent_in_flight.saturating_sub(sample.bytes) as f64;
     let lost_before = sample.lost_in_flight.saturating_sub(sample.bytes) as f64;
     let prefix = (LOSS_THRESHOLD * before - lost_before) / (1.0 - LOSS_THRESHOLD);
@@ -117,7 +117,7 @@ pub(crate) fn inflight_at_loss(sample: &LossSample) -> u64 {
 }
 
 /// A part of an amount of bytes.
-pub(crate) fn scaled(bytes: u64, factor: f64) -> u64 {
+pub(super) fn scaled(bytes: u64, factor: f64) -> u64 {
     (bytes as f64 * factor) as u64
 }
 

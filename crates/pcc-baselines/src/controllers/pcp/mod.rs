@@ -3,11 +3,11 @@
 //!
 //! Round-trip times stand for the one-way delays that PCP's receiver reports. Left out: the memory of rates that earlier
 //! connections found (section 3.4). The paper names mechanisms, but not all of their constants: those marked "ours" aren't
-//! from it, nor is what is done about losses, which PCP means to avoid.
+//! from it, nor is the reaction to losses, which PCP means to avoid.
 
 mod probe;
 
-use crate::limits::{INITIAL_MTU, LEAST_RATE, usable_mtu, usable_rtt};
+use crate::limits::{INITIAL_MTU, MIN_RATE, usable_mtu, usable_rtt};
 use crate::parts::windowed_filter::WindowedMax;
 use core::cmp::Reverse;
 use pcc::{AckedPacket, CongestionControl, LostPacket, Rate, SentPacket, Time};
@@ -16,8 +16,8 @@ use std::time::Duration;
 
 /// The round-trip time before there is a sample (ours).
 const INITIAL_RTT: Duration = Duration::from_millis(100);
-/// The first and the least rate to test: so many packets in a round trip (section 3.3).
-const FIRST_PACKETS: u64 = 2;
+/// The first and the minimum rate to test: so many packets in a round trip (section 3.3).
+const MIN_PACKETS: u64 = 2;
 /// How long a minimum of the delay counts (ours).
 const MIN_DELAY_WINDOW: Duration = Duration::from_secs(10);
 /// The part of the round-trip time below which a queue is taken for noise (ours).
@@ -30,7 +30,7 @@ const TIT_FOR_TAT: f64 = 0.1;
 const TOLERATED_LOSS: f64 = 0.1;
 /// Packets that may be in flight at any rate (ours).
 const CAP_PACKETS: u64 = 10;
-/// Doublings of the time between probes at the least rate that fail (ours).
+/// Doublings of the time between probes at the minimum rate that fail (ours).
 const MAX_BACKOFF: u32 = 6;
 
 /// What came in a round trip.
@@ -42,7 +42,7 @@ struct Round {
     min_delay: Option<Duration>,
 }
 
-/// The controller.
+/// Tests rates by short trains of packets before it sends at them.
 #[derive(Debug)]
 pub(crate) struct Pcp {
     rng: fastrand::Rng,
@@ -82,14 +82,14 @@ impl Pcp {
         }
     }
 
-    /// The least rate to test, also the least to send at.
-    fn least(&self) -> Rate {
-        Rate::from_bytes_over(FIRST_PACKETS * self.mtu, self.rtt.max(Duration::from_micros(1)))
+    /// The minimum rate, to test and to send at.
+    fn min_rate(&self) -> Rate {
+        Rate::from_bytes_over(MIN_PACKETS * self.mtu, self.rtt.max(Duration::from_micros(1)))
     }
 
     /// The rate now: the base rate, and what a probe that is being sent adds.
     fn rate(&self) -> Rate {
-        let base = self.base.unwrap_or_else(|| self.least());
+        let base = self.base.unwrap_or_else(|| self.min_rate());
         self.probe.as_ref().filter(|probe| probe.sending).map_or(base, |probe| base + probe.increase)
     }
 
@@ -100,7 +100,7 @@ impl Pcp {
             self.base = Some(base + probe.increase);
             self.increase = probe.increase * 2.0;
             self.failures = 0;
-        } else if probe.increase > self.least() {
+        } else if probe.increase > self.min_rate() {
             self.increase = probe.increase * 0.5;
         } else {
             // Less and less often, and not at the same time as others.
@@ -135,7 +135,7 @@ impl Pcp {
         if lost > TOLERATED_LOSS {
             rate = rate * (1.0 - lost);
         }
-        self.base = Some(rate.max(self.least()));
+        self.base = Some(rate.max(self.min_rate()));
     }
 }
 
@@ -151,8 +151,8 @@ impl CongestionControl for Pcp {
         self.min_delay.update(packet.time.as_nanos(), Reverse(rtt), MIN_DELAY_WINDOW.as_nanos() as u64);
         self.rtt = if self.base.is_none() { rtt } else { self.rtt / 8 * 7 + rtt / 8 };
         if self.base.is_none() {
-            self.base = Some(self.least());
-            self.increase = self.least();
+            self.base = Some(self.min_rate());
+            self.increase = self.min_rate();
         }
         self.newest_sent = self.newest_sent.max(packet.sent);
         self.round.acked += 1;
@@ -185,7 +185,7 @@ impl CongestionControl for Pcp {
             && self.probe.is_none()
             && now >= self.next_probe
         {
-            self.probe = Some(Probe::new(base, self.increase.max(self.least()), now, self.mtu));
+            self.probe = Some(Probe::new(base, self.increase.max(self.min_rate()), now, self.mtu));
         }
     }
 
@@ -199,7 +199,7 @@ impl CongestionControl for Pcp {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        Some(self.rate().max(LEAST_RATE))
+        Some(self.rate().max(MIN_RATE))
     }
 
     /// Twice what the rate needs: PCP has no window, but must not send on when nothing comes back.

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// Packets that a probe adds to what is sent anyway, whatever its rate.
 const EXTRA_PACKETS: u64 = 5;
 
-/// One test of whether the path has room for `increase` more.
+/// One test of whether the path has `increase` to spare.
 #[derive(Clone, Debug)]
 pub(crate) struct Probe {
     pub increase: Rate,
@@ -40,7 +40,7 @@ impl Probe {
         }
     }
 
-    /// Whether all of it has been sent and has its fate.
+    /// Whether all of it has been sent and its outcome is known.
     pub fn is_over(&self) -> bool {
         !self.sending && self.resolved >= self.sent
     }
@@ -72,8 +72,8 @@ impl Probe {
         }
     }
 
-    /// Whether the path has room: the delays are flat or fall, as far as the error of their slope, in which `draw` of
-    /// `0.0..1.0` picks a place, lets that be known; and at least half of the increase arrived.
+    /// Whether the path carries the increase: the delays don't grow, and at least half of the increase arrived. Their
+    /// slope is known up to an error only; `draw`, of `0.0..1.0`, picks a place in that range.
     pub fn succeeded(&self, draw: f64) -> bool {
         let error = self.delays.gradient_error();
         let slope = self.delays.gradient() + (2.0 * draw - 1.0) * error;

@@ -16,9 +16,10 @@ use std::time::Duration;
 const TICK: Duration = Duration::from_millis((TICK_SECONDS * 1e3) as u64);
 /// The probability with which the link may bring less than the forecast (section 3.3).
 const RISK: f64 = 0.05;
-/// Ticks in turn without a call after which nothing is believed any more: five seconds.
-const FORGET: u64 = 250;
-/// The controller.
+/// Ticks in turn without a call after which nothing is known of the link any more: five seconds.
+const MAX_SILENCE: u64 = 250;
+
+/// Keeps in flight what the link will deliver within 100 ms, with a probability of 95 %.
 #[derive(Debug)]
 pub(crate) struct Sprout {
     mtu: u64,
@@ -54,7 +55,7 @@ impl Sprout {
             return;
         }
         let ticks = now.since(end).as_nanos() / TICK.as_nanos();
-        if ticks >= u128::from(FORGET) {
+        if ticks >= u128::from(MAX_SILENCE) {
             self.belief = IGNORANCE;
             self.arrived = 0;
             end = now;
@@ -123,7 +124,7 @@ impl CongestionControl for Sprout {
         None
     }
 
-    /// What the link drains within 100 ms (section 3.4); at least a packet, which finds out whether an outage is over.
+    /// What the link delivers within 100 ms (section 3.4); at least a packet, which finds out whether an outage is over.
     fn in_flight_cap(&self) -> u64 {
         self.window.max(1) * self.mtu
     }

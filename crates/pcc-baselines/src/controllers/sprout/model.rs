@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 /// Rates that the model knows: from 0 to [`MAX_RATE`] (section 3.1).
 const BINS: usize = 256;
-/// The largest rate, in packets a second.
+/// The maximum rate, in packets a second.
 const MAX_RATE: f64 = 1000.0;
 /// The length of a tick, in seconds (section 3.1).
 pub(crate) const TICK_SECONDS: f64 = 0.02;

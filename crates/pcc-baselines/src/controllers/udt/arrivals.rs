@@ -8,11 +8,11 @@ use std::collections::VecDeque;
 
 /// Every so many packets, two leave back to back.
 pub(crate) const PAIR_INTERVAL: u64 = 16;
-/// Intervals between arrivals that are kept, and how many of them must be alike.
-const ARRIVALS: usize = 16;
-const ARRIVALS_ALIKE: usize = 8;
+/// Intervals between arrivals that are kept; more than the minimum must be near their median.
+const MAX_ARRIVALS: usize = 16;
+const MIN_ARRIVALS: usize = 8;
 /// Intervals of packet pairs that are kept (UDT4).
-const PAIRS: usize = 64;
+const MAX_PAIRS: usize = 64;
 /// Intervals that differ from the median by more than this factor don't count.
 const OUTLIER: f64 = 8.0;
 /// The weight of a new value in the averages.
@@ -30,14 +30,14 @@ impl Intervals {
         self.0.push_back(seconds);
     }
 
-    /// How many each second, by the mean of those near the median; `None` unless more than `least` are.
-    fn rate(&self, least: usize) -> Option<f64> {
+    /// How many each second, by the mean of those near the median; `None` unless more than `min_count` are near it.
+    fn rate(&self, min_count: usize) -> Option<f64> {
         let mut sorted: Vec<f64> = self.0.iter().copied().collect();
         sorted.sort_unstable_by(f64::total_cmp);
         let median = *sorted.get(sorted.len() / 2)?;
         let near = sorted.iter().filter(|i| **i < median * OUTLIER && **i > median / OUTLIER);
         let (count, sum) = near.fold((0, 0.0), |(count, sum), interval| (count + 1, sum + interval));
-        (count > least && sum > 0.0).then(|| count as f64 / sum)
+        (count > min_count && sum > 0.0).then(|| count as f64 / sum)
     }
 }
 
@@ -80,7 +80,7 @@ impl Arrivals {
         } else if let Some((_, at)) = self.pair.take_if(|(first, _)| *first + 1 == sequence) {
             let seconds = now.since(at).as_secs_f64();
             if seconds > 0.0 {
-                self.pairs.add(seconds, PAIRS);
+                self.pairs.add(seconds, MAX_PAIRS);
             }
         }
     }
@@ -93,7 +93,7 @@ impl Arrivals {
         if let Some(last) = self.last {
             let seconds = now.since(last).as_secs_f64() / f64::from(self.count);
             if seconds > 0.0 {
-                self.intervals.add(seconds, ARRIVALS);
+                self.intervals.add(seconds, MAX_ARRIVALS);
             }
         }
         (self.last, self.count) = (Some(now), 0);
@@ -101,7 +101,7 @@ impl Arrivals {
 
     /// Takes what was measured into the averages, as the sender does with each of the receiver's reports.
     pub fn report(&mut self) {
-        if let Some(speed) = self.intervals.rate(ARRIVALS_ALIKE) {
+        if let Some(speed) = self.intervals.rate(MIN_ARRIVALS) {
             self.speed += (speed - self.speed) * GAIN;
         }
         if let Some(capacity) = self.pairs.rate(0) {

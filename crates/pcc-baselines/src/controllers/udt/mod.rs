@@ -6,7 +6,7 @@
 mod arrivals;
 mod sequence;
 
-use crate::limits::{INITIAL_MTU, LEAST_RATE, usable_mtu, usable_rtt};
+use crate::limits::{INITIAL_MTU, MIN_RATE, usable_mtu, usable_rtt};
 use arrivals::{Arrivals, PAIR_INTERVAL};
 use pcc::{AckedPacket, CongestionControl, LostPacket, Rate, SentPacket, Time};
 use sequence::Sequence;
@@ -16,18 +16,19 @@ use std::time::Duration;
 const SYN: Duration = Duration::from_millis(10);
 /// The initial window, and what is added to that of the arrival speed, in packets (UDT4).
 const EXTRA_WINDOW: f64 = 16.0;
-/// The largest window in packets: UDT4's flow window.
+/// The maximum window in packets: UDT4's flow window.
 const MAX_WINDOW: f64 = 25_600.0;
 /// `beta` of the increase (equation 7), in packets by bits a second and bytes.
 const BETA: f64 = 1.5e-6;
 /// A decrease makes the sending period this much longer (equation 8): the rate falls to 8/9.
 const DECREASE: f64 = 1.125;
 /// Decreases after the first in one congestion period (UDT4).
-const MORE_DECREASES: u32 = 5;
+const MAX_REPEATED_DECREASES: u32 = 5;
 /// The part of the capacity to which the increase aims after a decrease (section 3.3).
 const CAUTION: f64 = 1.0 / 9.0;
-/// Sending periods outside are of no use, in seconds.
-const PERIODS: [f64; 2] = [1e-7, 1.0];
+/// The range of the sending period, in seconds.
+const MIN_PERIOD: f64 = 1e-7;
+const MAX_PERIOD: f64 = 1.0;
 
 /// The congestion period: from a decrease until the loss of a packet sent after it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,7 +45,7 @@ struct CongestionPeriod {
     more: u32,
 }
 
-/// The controller.
+/// A rate that grows by the order of magnitude of the spare capacity and falls by a ninth, under a window.
 #[derive(Debug)]
 pub(crate) struct Udt {
     rng: fastrand::Rng,
@@ -76,7 +77,7 @@ impl Udt {
             smoothed_rtt: None,
             slow_start: true,
             window: EXTRA_WINDOW,
-            period: PERIODS[0],
+            period: MIN_PERIOD,
             congestion: CongestionPeriod::default(),
             updated: Time::ZERO,
             acked: 0,
@@ -91,7 +92,7 @@ impl Udt {
     }
 
     fn set_period(&mut self, seconds: f64) {
-        self.period = seconds.clamp(PERIODS[0], PERIODS[1]);
+        self.period = seconds.clamp(MIN_PERIOD, MAX_PERIOD);
     }
 
     /// Every rate control interval with acknowledgements.
@@ -146,7 +147,7 @@ impl Udt {
         } else {
             period.reports += 1;
             period.more += 1;
-            if period.more > MORE_DECREASES || !period.reports.is_multiple_of(period.every) {
+            if period.more > MAX_REPEATED_DECREASES || !period.reports.is_multiple_of(period.every) {
                 return;
             }
         }
@@ -209,7 +210,7 @@ impl CongestionControl for Udt {
     fn pacing_rate(&self) -> Option<Rate> {
         let inside_pair = self.sequence.latest().is_some_and(|sequence| sequence.is_multiple_of(PAIR_INTERVAL));
         let window_only = self.slow_start || inside_pair;
-        (!window_only).then(|| Rate::from_bits_per_sec(self.mtu as f64 * 8.0 / self.period).max(LEAST_RATE))
+        (!window_only).then(|| Rate::from_bits_per_sec(self.mtu as f64 * 8.0 / self.period).max(MIN_RATE))
     }
 
     fn in_flight_cap(&self) -> u64 {

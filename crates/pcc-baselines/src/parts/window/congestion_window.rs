@@ -17,6 +17,7 @@ impl Window {
     pub fn slow_start(&mut self, packets: f64) {
         self.size = (self.size + packets).min(self.threshold);
     }
+
     /// Additive increase by one packet each round trip, for `packets` acknowledged (RFC 5681, equation 3).
     pub fn additive_increase(&mut self, packets: f64) {
         self.size += packets / self.size;

@@ -16,14 +16,14 @@ pub(crate) use pacing::Pacing;
 
 use super::persistent::LossRun;
 use super::rtt::Rtt;
-use crate::limits::{INITIAL_MTU, LEAST_RATE, usable_mtu};
+use crate::limits::{self, INITIAL_MTU, MIN_RATE, usable_mtu};
 use pcc::{AckedPacket, CongestionControl, LostPacket, PacketTable, Rate, SentPacket, Time};
 use std::fmt::Debug;
 use std::time::Duration;
 
 /// The initial window in packets (RFC 6928).
-const INITIAL_WINDOW: f64 = 10.0;
-/// The least window in packets (RFC 9002, section 7.2).
+const INITIAL_WINDOW: f64 = limits::INITIAL_WINDOW as f64;
+/// The minimum window in packets (RFC 9002, section 7.2).
 const MIN_WINDOW: f64 = 2.0;
 
 /// What acknowledgements that came together told.
@@ -88,7 +88,7 @@ pub(crate) struct Windowed<R> {
     mtu: u64,
     outstanding: PacketTable<Outstanding>,
     in_flight: u64,
-    /// The most bytes in flight during the round before and in this one.
+    /// The maximum of bytes in flight during the round before and in this one.
     peaks: [u64; 2],
     transmissions: u64,
     /// One above the highest number sent.
@@ -257,7 +257,7 @@ impl<R: Rule> CongestionControl for Windowed<R> {
     fn pacing_rate(&self) -> Option<Rate> {
         let gain = self.pacing.gain(&self.window)?;
         let window = self.window.size * self.mtu as f64 * 8.0;
-        Some(Rate::from_bits_per_sec(gain * window / self.rtt?.smoothed).max(LEAST_RATE))
+        Some(Rate::from_bits_per_sec(gain * window / self.rtt?.smoothed).max(MIN_RATE))
     }
 
     fn in_flight_cap(&self) -> u64 {

@@ -213,7 +213,7 @@ fn losses_over_three_timeouts_leave_two_packets() {
         driver.wait(225);
         driver.lose(first..first + 2, 225);
     }
-    assert_eq!(driver.cap(), 2 * MTU, "the least window");
+    assert_eq!(driver.cap(), 2 * MTU, "the minimum window");
 }
 
 #[test]

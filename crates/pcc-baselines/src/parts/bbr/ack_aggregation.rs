@@ -1,6 +1,6 @@
 //! How much more than expected is acknowledged at once (draft-ietf-ccwg-bbr-04, section 5.5.9).
 
-use super::windowed_filter::WindowedMax;
+use crate::parts::windowed_filter::WindowedMax;
 use pcc::{Rate, Time};
 
 /// Tracks the largest excess of acknowledged data over what the bandwidth explains, in bytes.
