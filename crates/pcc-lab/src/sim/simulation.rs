@@ -18,7 +18,7 @@ pub struct Simulation {
     pub duration: Duration,
     /// What happens before this isn't counted in the totals.
     pub measure_from: Duration,
-    /// Bytes of a full packet on the wire, more than [`HEADER_BYTES`].
+    /// Bytes of a full packet on the wire, more than [`HEADER_BYTES`](super::HEADER_BYTES).
     pub packet_bytes: u32,
     /// The seed of all random choices but those of the controllers.
     pub seed: u64,
