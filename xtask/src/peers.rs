@@ -12,7 +12,7 @@ use anyhow::Context;
 use pcc::Rate;
 use pcc_baselines as baselines;
 use pcc_lab::link::PathConfig;
-use pcc_lab::sim::{Flow, Simulation};
+use pcc_lab::sim::{FlowConfig, Simulation};
 use pcc_lab::virtual_quic::Bulk;
 use pcc_quic::{Algorithm, Transport};
 use std::io;
@@ -79,7 +79,7 @@ fn ours(link: &Link<'_>) {
     for controller in baselines::names() {
         for seed in 1..=link.seeds {
             let Some(control) = baselines::build(controller, seed) else { continue };
-            let flows = vec![Flow::bulk(control, link.path.delay)];
+            let flows = vec![FlowConfig::bulk(control, link.path.delay)];
             let flow = Simulation::dumbbell(link.path.clone(), flows, link.duration, seed).run().flows.remove(0);
             let goodput = |from| flow.goodput_between(from, link.duration).mbps() * 1448.0 / 1500.0;
             let (mean, second_half) = (goodput(Duration::ZERO), goodput(link.duration / 2));

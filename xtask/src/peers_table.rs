@@ -102,8 +102,8 @@ fn cells(case: &Case, runs: &[Run]) -> [String; COLUMNS.len()] {
 
 /// The round-trip time with empty queues.
 fn empty_rtt(scenario: &Scenario) -> Duration {
-    let links: Duration = scenario.link.iter().map(|link| link.delay.0).sum();
-    scenario.flow.first().and_then(|flow| flow.rtt).map_or(2 * links, |rtt| rtt.0)
+    let links: Duration = scenario.link.iter().map(|link| link.delay).sum();
+    scenario.flow.first().and_then(|flow| flow.rtt).unwrap_or(2 * links)
 }
 
 #[cfg(test)]

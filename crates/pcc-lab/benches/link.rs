@@ -2,7 +2,7 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use pcc::{Rate, Time};
-use pcc_lab::link::{Capacity, Limit, Path, PathConfig, Queue, Trace};
+use pcc_lab::link::{Capacity, Limit, Path, PathConfig, QueueConfig, QueueKind, Trace};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,14 +17,15 @@ const FLOWS: u32 = 8;
 fn per_packet(criterion: &mut Criterion) {
     let delay = || PathConfig::delay_only(Duration::from_millis(15));
     let bottleneck = |queue| PathConfig { capacity: RATE.into(), queue, ..delay() };
+    let queue = |kind, limit| bottleneck(QueueConfig { kind, limit });
     let trace = || Capacity::Trace(Arc::new(Trace::lte(1, RATE, Duration::from_secs(60))));
     let paths = [
         ("delay only", delay()),
-        ("drop-tail bottleneck", bottleneck(Queue::from(375_000))),
-        ("CoDel bottleneck", bottleneck(Queue::CoDel(Limit::Bytes(375_000)))),
-        ("DRR bottleneck", bottleneck(Queue::Drr(Limit::Bytes(375_000)))),
-        ("FQ-CoDel bottleneck", bottleneck(Queue::fq_codel(Limit::Packets(10_240)))),
-        ("trace", PathConfig { capacity: trace(), ..bottleneck(Queue::from(375_000)) }),
+        ("drop-tail bottleneck", bottleneck(QueueConfig::from(375_000))),
+        ("CoDel bottleneck", queue(QueueKind::CoDel, Limit::Bytes(375_000))),
+        ("DRR bottleneck", queue(QueueKind::Drr, Limit::Bytes(375_000))),
+        ("FQ-CoDel bottleneck", queue(QueueKind::FqCoDel, Limit::Packets(10_240))),
+        ("trace", PathConfig { capacity: trace(), ..bottleneck(QueueConfig::from(375_000)) }),
     ];
     for (name, config) in paths {
         let mut path = Path::new(&config, 1);

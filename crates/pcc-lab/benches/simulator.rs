@@ -4,7 +4,7 @@ use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, 
 use pcc::Rate;
 use pcc_lab::controller::ControllerConfig;
 use pcc_lab::link::PathConfig;
-use pcc_lab::sim::{Flow, Simulation};
+use pcc_lab::sim::{FlowConfig, Simulation};
 use std::time::Duration;
 
 /// Full packets of 1500 bytes that 100 Mbit/s carry in a second.
@@ -14,7 +14,7 @@ fn simulation(controller: &str, flows: u64, seconds: u64) -> Simulation {
     let delay = Duration::from_millis(15);
     let path =
         PathConfig { capacity: Rate::from_mbps(100.0).into(), queue: 375_000.into(), ..PathConfig::delay_only(delay) };
-    let flow = |seed| Flow::bulk(ControllerConfig::named(controller).build(seed).expect("a known name"), delay);
+    let flow = |seed| FlowConfig::bulk(ControllerConfig::named(controller).build(seed).expect("a known name"), delay);
     Simulation::dumbbell(path, (0..flows).map(flow).collect(), Duration::from_secs(seconds), 1)
 }
 

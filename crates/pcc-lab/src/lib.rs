@@ -1,5 +1,23 @@
 //! Experiments with congestion control in virtual time: a path model, a simulator, real QUIC endpoints without sockets,
 //! scenarios, reports, plots, and the figures of the papers. Portable, and the same to the byte for the same seed.
+//!
+//! Each module uses only those above it:
+//!
+//! | module | what it has |
+//! |---|---|
+//! | [`quantity`], [`expression`] | numbers with units; formulas |
+//! | [`link`] | what one direction of a path does to packets |
+//! | [`sim`] | flows over links, in virtual time |
+//! | [`controller`] | congestion controllers by name, with any constant overridden |
+//! | [`virtual_quic`] | real QUIC over links, in virtual time; nothing below uses it |
+//! | [`scenario`] | experiments as files |
+//! | [`report`] | what a run showed, in numbers; tables |
+//! | [`plot`] | the same as SVG |
+//! | [`run`] | runs the cases of a scenario |
+//! | [`figure`] | the figures of the papers: what runs are compared with |
+//!
+//! A new queue is a file in `link/queue/` and a line in its list; a new metric is a field of [`report::FlowReport`] and a line in
+//! [`report::METRICS`].
 
 pub mod controller;
 pub mod expression;

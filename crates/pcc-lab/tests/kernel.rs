@@ -21,11 +21,9 @@ fn run(link: &str, seconds: u32, controller: &str) -> FlowReport {
 fn the_kernels_pcc_keeps_up_with_the_core() {
     let mut table = String::new();
     for (name, link, seconds) in LINKS {
-        for (profile, kernel) in [
-            ("vivace-latency", "kernel-vivace"),
-            ("vivace-loss", "kernel-vivace-loss"),
-            ("allegro-2015", "kernel-allegro"),
-        ] {
+        for (profile, kernel) in
+            [("vivace-latency", "pcc_vivace"), ("vivace-loss", "pcc_vivaceloss"), ("allegro-2015", "pcc_allegro")]
+        {
             let flows = [profile, kernel].map(|controller| (controller, run(link, seconds, controller)));
             for (controller, flow) in &flows {
                 let loss = flow.loss * 100.0;

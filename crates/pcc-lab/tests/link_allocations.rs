@@ -2,7 +2,7 @@
 
 use allocation_counter::measure;
 use pcc::{Rate, Time};
-use pcc_lab::link::{Aggregation, Limit, Loss, Path, PathConfig, Policer, Queue, Reordering};
+use pcc_lab::link::{Aggregation, Limit, Loss, Path, PathConfig, Policer, QueueConfig, QueueKind, Reordering};
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
@@ -10,7 +10,7 @@ const MS: Duration = Duration::from_millis(1);
 #[test]
 fn packets_cost_no_allocation() {
     let limit = Limit::Bytes(100_000);
-    for queue in [Queue::DropTail(limit), Queue::CoDel(limit), Queue::Drr(limit), Queue::fq_codel(limit)] {
+    for queue in QueueKind::ALL.iter().map(|kind| QueueConfig { kind: *kind, limit }) {
         let config = PathConfig {
             capacity: Rate::from_mbps(96.0).into(),
             queue,

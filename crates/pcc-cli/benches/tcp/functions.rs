@@ -51,7 +51,7 @@ pub fn measure(args: &Args) -> anyhow::Result<()> {
 /// In ms for each 10^9 bytes of delivered packets.
 fn per_gb(case: &Case, seed: u64) -> anyhow::Result<f64> {
     let file = tempfile::NamedTempFile::new()?;
-    let seconds = case.scenario.duration.0.as_secs().to_string();
+    let seconds = case.scenario.duration.as_secs().to_string();
     let mut recorder = Command::new("perf")
         .args(["record", "--quiet", "--event=cpu-clock", "--all-cpus", "--freq", FREQUENCY, "--output"])
         .arg(file.path())

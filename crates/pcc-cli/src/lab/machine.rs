@@ -62,14 +62,14 @@ impl Machine {
                 Ok(reports)
             }
             Machine::Emulator => {
-                let each: u64 = plan.cases.iter().map(|case| case.scenario.duration.0.as_secs()).sum();
+                let each: u64 = plan.cases.iter().map(|case| case.scenario.duration.as_secs()).sum();
                 let progress = Progress::start(each * seeds.len() as u64, "seconds");
                 let mut before = 0;
                 let mut skipped = BTreeSet::new();
                 let reports = in_turn(plan, seeds, |case, seed| {
                     let emulated =
                         emulate(case, seed, record(seed), &|passed| progress.show(before + passed.as_secs()));
-                    before += case.scenario.duration.0.as_secs();
+                    before += case.scenario.duration.as_secs();
                     match emulated {
                         Err(error @ EmulatorError::NoProgram { .. }) => {
                             skipped.insert(error.to_string());

@@ -142,7 +142,10 @@ impl Flow {
     }
 
     pub fn outcome(&self, end: Time) -> FlowOutcome {
-        FlowOutcome { end: end.min(self.outcome.end), lost: self.lost.get(), ..self.outcome.clone() }
+        let mut outcome = self.outcome.clone();
+        outcome.end = end.min(outcome.end);
+        outcome.lost = self.lost.get();
+        outcome
     }
 
     /// Of each TCP segment with data, in the order in which they were sent: whether it arrived. Empty if it wasn't recorded.

@@ -50,15 +50,15 @@ pub fn emulate(case: &Case, seed: u64, record: bool, progress: &dyn Fn(Duration)
     };
     let devices = [device(0)?, device(1)?];
     let [left, right] = &sides;
-    let traffic = traffic::start(left, right, groups(case, &layout), scenario.duration.0, record)?;
+    let traffic = traffic::start(left, right, groups(case, &layout), scenario.duration, record)?;
     let busy = system_cpu();
     let [left, right] = devices;
     let emulator = Emulator::start(left, right, emulation(case, &layout, record))?;
     let origin = emulator.origin();
     traffic.go(origin);
-    while let Some(left) = scenario.duration.0.checked_sub(origin.elapsed()).filter(|_| emulator.is_running()) {
+    while let Some(left) = scenario.duration.checked_sub(origin.elapsed()).filter(|_| emulator.is_running()) {
         std::thread::sleep(left.min(STEP));
-        progress(origin.elapsed().min(scenario.duration.0));
+        progress(origin.elapsed().min(scenario.duration));
     }
     let busy = system_cpu().saturating_sub(busy);
     let ends = traffic.finish();
@@ -82,7 +82,7 @@ fn groups(case: &Case, layout: &Layout) -> Vec<Group> {
         let flows = range.clone().zip(&layout.flows[range.clone()]).map(|(index, placed)| traffic::Flow {
             app: flow.app(),
             start: placed.start,
-            stop: flow.stop.map(|stop| stop.0),
+            stop: flow.stop,
             sender: host(SIDES[0], index),
             receiver: host(SIDES[1], index),
             seed: placed.seed,
@@ -101,13 +101,13 @@ fn emulation(case: &Case, layout: &Layout, record: bool) -> Config {
         reverse_delay: placed.reverse_delay,
     };
     let stops = case.scenario.flow.iter().zip(&layout.groups);
-    let stops = stops.flat_map(|(flow, range)| vec![flow.stop.map(|stop| stop.0); range.len()]);
+    let stops = stops.flat_map(|(flow, range)| vec![flow.stop; range.len()]);
     Config {
         links: layout.links.clone(),
         routes: layout.flows.iter().zip(stops).map(route).collect(),
         addressing: Addressing::ByHost { left: SIDES[0], right: SIDES[1] },
-        duration: case.scenario.duration.0,
-        measure_from: case.scenario.measure_from.0,
+        duration: case.scenario.duration,
+        measure_from: case.scenario.measure_from,
         seed: layout.seed,
         record,
     }

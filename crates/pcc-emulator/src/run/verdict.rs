@@ -31,14 +31,14 @@ pub(super) fn report(
             outcome.complete = flow.size.map(|_| ends.completed.is_some());
         }
         let burst_p99 = emulated.bursts[range.clone()].iter().max().copied().unwrap_or(0);
-        real.push(of_group(group, outcomes, case.scenario.measure_from.0, burst_p99));
+        real.push(of_group(group, outcomes, case.scenario.measure_from, burst_p99));
     }
     let micros = |time: Duration| time.as_secs_f64() * 1e6;
     let mut emulator = EmulatorReport {
         lateness_p50: micros(emulated.lateness.p50),
         lateness_p99: micros(emulated.lateness.p99),
         lateness_max: micros(emulated.lateness.max),
-        cpu: emulated.cpu.as_secs_f64() / case.scenario.duration.0.as_secs_f64(),
+        cpu: emulated.cpu.as_secs_f64() / case.scenario.duration.as_secs_f64(),
         interface_drops: emulated.interface_drops + emulated.undelivered,
         system_cpu_per_gb: per_gb(busy, delivered(&outcome.flows)),
         doubt: None,
@@ -51,7 +51,8 @@ pub(super) fn report(
     for (flow, real) in report.flows.iter_mut().zip(real) {
         flow.real = Some(real);
     }
-    RunReport { emulator: Some(emulator), ..report }
+    report.emulator = Some(emulator);
+    report
 }
 
 fn of_group(group: &GroupReport, outcomes: &[FlowOutcome], measure_from: Duration, burst_p99: u64) -> RealReport {
@@ -91,7 +92,7 @@ fn shortest_rtt(case: &Case, layout: &Layout) -> Duration {
         let links = flow.route.iter().chain(&flow.reverse).map(|link| layout.links[*link].delay);
         links.sum::<Duration>() + flow.reverse_delay
     };
-    layout.flows.iter().map(rtt).min().unwrap_or(case.scenario.duration.0)
+    layout.flows.iter().map(rtt).min().unwrap_or(case.scenario.duration)
 }
 
 /// Why a run says more about this machine than about what ran, if it does.

@@ -16,15 +16,19 @@
 
 mod constants;
 mod error;
+mod names;
 #[cfg(test)]
 mod tests;
 mod utility;
 
 pub use error::ControllerError;
+pub use names::names;
+pub(crate) use names::of_linux;
 pub use utility::UtilitySpec;
 
-use pcc::{CongestionControl, Event, Observer, Profile, profiles};
-use pcc_baselines as baselines;
+use names::Named;
+use pcc::{CongestionControl, Event, Observer, Profile};
+use pcc_baselines::Baseline;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -32,7 +36,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ControllerConfig {
-    /// The name of a profile, of [`pcc_tcp::NAMES`] or of a baseline.
+    /// One of [`names`], or an alias.
     pub name: String,
     /// Constants of the profile to override, by the names of the fields of [`Profile`] in kebab-case: `control`,
     /// `utility` and `guards`. Rates have a unit (`"2mbit"`) or are in bit/s; `"off"` turns off what can be.
@@ -51,15 +55,11 @@ impl ControllerConfig {
 
     /// The profile with its overrides; other controllers have none.
     pub fn profile(&self) -> Result<Profile, ControllerError> {
-        let known = profiles::all();
-        let Some(mut profile) = known.iter().find(|profile| profile.name == self.name).cloned() else {
-            let others = || pcc_tcp::NAMES.iter().copied().chain(baselines::names());
-            return Err(if others().any(|name| name == self.name) {
-                ControllerError::NoConstants { name: self.name.clone() }
-            } else {
-                let names = known.iter().map(|profile| &*profile.name).chain(others());
-                ControllerError::unknown("controller", &self.name, names)
-            });
+        let mut profile = match self.find()? {
+            Named::Profile(entry) => entry.profile(),
+            Named::Kernel(_) | Named::Baseline(_) => {
+                return Err(ControllerError::NoConstants { name: self.name.clone() });
+            }
         };
         if let Some(spec) = &self.utility {
             let (utility, constants) = spec.resolve()?;
@@ -67,6 +67,10 @@ impl ControllerConfig {
             profile = constants::overridden(profile, &constants)?;
         }
         constants::overridden(profile, &self.set)
+    }
+
+    fn find(&self) -> Result<Named, ControllerError> {
+        names::find(&self.name).ok_or_else(|| ControllerError::unknown("controller", &self.name, names()))
     }
 
     /// Whether [`build`](Self::build) will succeed.
@@ -87,11 +91,11 @@ impl ControllerConfig {
     /// What makes such controllers.
     pub fn recipe(&self) -> Result<Recipe, ControllerError> {
         let as_it_is = self.set.is_empty() && self.utility.is_none();
-        let other = baselines::constructor(&self.name).or_else(|| pcc_tcp::constructor(&self.name));
-        match other.filter(|_| as_it_is) {
-            Some(constructor) => Ok(Recipe::Other(constructor)),
-            None => Ok(Recipe::Pcc(Box::new(self.profile()?))),
-        }
+        Ok(match self.find()? {
+            Named::Kernel(controller) if as_it_is => Recipe::Kernel(controller),
+            Named::Baseline(baseline) if as_it_is => Recipe::Baseline(baseline),
+            _ => Recipe::Pcc(Box::new(self.profile()?)),
+        })
     }
 }
 
@@ -100,8 +104,10 @@ impl ControllerConfig {
 pub enum Recipe {
     /// PCC with these constants.
     Pcc(Box<Profile>),
-    /// One without constants to set.
-    Other(fn(u64) -> Box<dyn CongestionControl>),
+    /// The kernel's PCC.
+    Kernel(pcc_tcp::Controller),
+    /// A controller to compare with.
+    Baseline(&'static Baseline),
 }
 
 impl Recipe {
@@ -109,7 +115,8 @@ impl Recipe {
     pub fn build(&self, seed: u64) -> Box<dyn CongestionControl> {
         match self {
             Recipe::Pcc(profile) => Box::new(profile.build(seed)),
-            Recipe::Other(constructor) => constructor(seed),
+            Recipe::Kernel(controller) => controller.build(seed),
+            Recipe::Baseline(baseline) => (baseline.constructor)(seed),
         }
     }
 
@@ -122,7 +129,7 @@ impl Recipe {
                 control.observe(Box::new(log.clone()));
                 (Box::new(control), log)
             }
-            Recipe::Other(constructor) => (constructor(seed), log),
+            Recipe::Kernel(_) | Recipe::Baseline(_) => (self.build(seed), log),
         }
     }
 }

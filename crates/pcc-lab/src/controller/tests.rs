@@ -2,7 +2,7 @@ use super::*;
 use pcc::control::vivace::{DoubleCheck, GradientFilter};
 use pcc::control::{Amplifier, ControlConfig, StartExit};
 use pcc::utility::{SmallLoss, UtilityConfig, Vivace};
-use pcc::{Guards, Rate};
+use pcc::{Guards, Rate, profiles};
 
 fn parsed(text: &str) -> ControllerConfig {
     toml::from_str(text).unwrap()
@@ -90,7 +90,7 @@ fn turns_on_what_a_profile_has_off() {
 #[test]
 fn takes_any_utility() {
     let utility = |text: &str| format!("{:?}", profile(&format!("name = \"vivace-loss\"\n{text}")).utility);
-    for (kind, expected) in utility::built_in() {
+    for (kind, expected) in UtilityConfig::BUILT_IN {
         assert_eq!(utility(&format!("utility = \"{kind}\"")), format!("{expected:?}"));
     }
     let lte = format!("{:?}", UtilityConfig::Vivace(Vivace::LTE));
@@ -114,7 +114,7 @@ fn says_what_is_unknown_and_what_there_is() {
     let expected = "there is no controller \"vivace-lateny\" (did you mean \"vivace-latency\"?); there are \
                     allegro-2015, vivace-paper, vivace-2018-loss, vivace-2018-latency, vivace-loss, vivace-latency, ";
     assert!(unknown.starts_with(expected), "{unknown}");
-    assert!(unknown.ends_with(&baselines::names().collect::<Vec<_>>().join(", ")), "{unknown}");
+    assert!(unknown.ends_with(&pcc_baselines::names().collect::<Vec<_>>().join(", ")), "{unknown}");
     assert!(error("name = \"tahoe\"").starts_with("there is no controller \"tahoe\"; there are allegro-2015"));
     assert_eq!(
         error("name = \"allegro-2015\"\nset.control.min-stpe = 0.02"),
@@ -183,7 +183,7 @@ fn says_what_is_wrong_with_a_formula() {
 
 #[test]
 fn baselines_and_the_kernels_have_no_constants() {
-    for name in ["newreno", "kernel-vivace"] {
+    for name in ["newreno", "pcc_vivace", "kernel-vivace"] {
         for text in ["set.guards.in-flight = 3", "utility = \"x\""] {
             assert_eq!(
                 error(&format!("name = \"{name}\"\n{text}")),

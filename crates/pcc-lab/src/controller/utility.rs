@@ -2,15 +2,14 @@
 
 use super::ControllerError;
 use crate::expression::Expression;
-use pcc::utility::{Heterogeneous, Interactive, LossResilient, Safe, TcpFriendly, UtilityConfig, Vivace};
+use pcc::utility::UtilityConfig;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 /// A utility function: the kind of a built-in one, a table with its `kind` and the constants that differ, or a
 /// [formula](crate::expression).
 ///
-/// The kinds are those of [`UtilityConfig`] in kebab-case. Their constants are the defaults of the paper, for `vivace`
-/// those of [`Vivace::LATENCY`], for `heterogeneous` the weight 2, which is half of a link.
+/// The kinds and their default constants are those of [`UtilityConfig::BUILT_IN`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a kind of utility, a formula, or a table with `kind` and constants")]
 pub enum UtilitySpec {
@@ -40,26 +39,15 @@ impl UtilitySpec {
     }
 }
 
-pub(super) fn built_in() -> [(&'static str, UtilityConfig); 6] {
-    [
-        ("safe", UtilityConfig::Safe(Safe::default())),
-        ("tcp-friendly", UtilityConfig::TcpFriendly(TcpFriendly::default())),
-        ("interactive", UtilityConfig::Interactive(Interactive::default())),
-        ("loss-resilient", UtilityConfig::LossResilient(LossResilient)),
-        ("vivace", UtilityConfig::Vivace(Vivace::LATENCY)),
-        ("heterogeneous", UtilityConfig::Heterogeneous(Heterogeneous { weight: 2.0 })),
-    ]
-}
-
-fn kinds() -> [&'static str; 6] {
-    built_in().map(|(kind, _)| kind)
+fn kinds() -> impl Iterator<Item = &'static str> {
+    UtilityConfig::BUILT_IN.iter().map(|(kind, _)| *kind)
 }
 
 fn find(kind: &str) -> Option<UtilityConfig> {
-    built_in().into_iter().find(|(name, _)| *name == kind).map(|(_, utility)| utility)
+    UtilityConfig::BUILT_IN.iter().find(|(name, _)| *name == kind).map(|(_, utility)| utility.clone())
 }
 
 fn formula(text: &str) -> Result<Expression, ControllerError> {
-    let known = || kinds().map(str::to_owned).to_vec();
+    let known = || kinds().map(str::to_owned).collect();
     text.parse().map_err(|problem| ControllerError::Formula { known: known(), problem })
 }

@@ -1,9 +1,10 @@
 //! From text to formula, by precedence climbing.
 
-use super::{ExpressionError, FUNCTIONS, Function, Node, VARIABLES};
+use super::error::ExpressionError;
+use super::terms::{FUNCTIONS, Function, Node, VARIABLES};
 
 /// Levels of parentheses, signs and powers, so that no text exhausts the stack.
-const MOST_NESTED: usize = 64;
+const MAX_NESTED: usize = 64;
 
 /// What joins two parts: its sign, how strongly it binds, and what it does.
 type Operator = (char, u8, fn(f64, f64) -> f64);
@@ -40,7 +41,7 @@ impl Parser<'_> {
     /// Parts joined by operators that bind at least as strongly as `least`.
     fn operation(&mut self, least: u8) -> Result<Node, ExpressionError> {
         self.nested += 1;
-        if self.nested > MOST_NESTED {
+        if self.nested > MAX_NESTED {
             return Err(self.error("this is nested too deeply"));
         }
         let mut left = self.operand()?;

@@ -1,7 +1,7 @@
 //! What is wrong with a `[figure]`: names of what isn't there.
 
+use super::file::{Figure, Plot, PlotKind};
 use super::select::{OF_RUN, Quantity, jain_window, labels};
-use super::{Figure, Plot, PlotKind};
 use crate::report::METRICS;
 use crate::scenario::Plan;
 

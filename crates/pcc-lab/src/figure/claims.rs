@@ -1,12 +1,13 @@
 //! Whether what was claimed came out.
 
+use super::file::{Claim, Figure};
 use super::select::Run;
-use super::{Claim, Figure};
 use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// What came of a claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Finding {
     /// The figure's id.
     pub figure: String,
@@ -16,22 +17,22 @@ pub struct Finding {
     pub published: String,
     /// What was measured; infinite where it is the time of what never happened, `None` where there is nothing to measure.
     pub measured: Option<f64>,
-    /// Runs that it was measured in.
+    /// The number of runs that it was measured in.
     pub runs: usize,
-    /// What agrees with the paper.
+    /// The range that agrees with the paper, in words.
     pub accepted: String,
-    /// Whether it does.
+    /// Whether the measurement agrees.
     pub verdict: Verdict,
 }
 
 /// Whether a measurement agrees with a paper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It does.
+    /// It is in the accepted range.
     Agrees,
-    /// It doesn't, and why; empty if that isn't known.
+    /// It is outside of the accepted range, and why; empty if that isn't known.
     Differs(String),
-    /// There was no run of it.
+    /// None of the runs was about it.
     NotRun,
 }
 

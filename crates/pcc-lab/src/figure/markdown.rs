@@ -1,6 +1,8 @@
 //! The findings as a document.
 
-use super::{Finished, Verdict, set_up};
+use super::claims::Verdict;
+use super::set_up;
+use super::study::Finished;
 use std::fmt::Write;
 
 /// A document about all figures that were run with `command`. Its plots are expected in `figures/plots/ID-N.svg`, N from 1, as far as `drawn`

@@ -1,27 +1,33 @@
 //! The plots of a figure.
 
-use super::select::{Quantity, Run};
-use super::{Plot, PlotKind, Reduce, Study, label};
+use super::file::{Figure, Plot, PlotKind, Reduce};
+use super::label;
+use super::select::{OF_RUN, Quantity, Run};
 use crate::plot::{Axis, COLOURS, Curve, Drawing, Mark, Panel, PlotError, binned, colour};
-use crate::scenario::shown;
+use crate::scenario::{Scenario, shown};
 
 /// Draws a plot as SVG; `None` if there is nothing to draw.
-pub(super) fn draw(plot: &Plot, study: &Study, runs: &[Run]) -> Result<Option<String>, PlotError> {
+pub(super) fn draw(
+    plot: &Plot,
+    figure: &Figure,
+    scenario: &Scenario,
+    runs: &[Run],
+) -> Result<Option<String>, PlotError> {
     let selected = plot.quantity().select(runs);
     let Some(first) = selected.first() else { return Ok(None) };
     let (x, y, curves, subtitle) = match plot.kind {
         PlotKind::Lines => lines(plot, runs),
         PlotKind::Cdf => cdf(plot, runs),
         PlotKind::Scatter => scatter(plot, runs),
-        PlotKind::Time => time(first, study),
+        PlotKind::Time => time(first, scenario),
     };
     if curves.iter().all(|curve| curve.points.is_empty()) {
         return Ok(None);
     }
-    let title = if plot.title.is_empty() { &study.plan.scenario.title } else { &plot.title };
+    let title = if plot.title.is_empty() { &scenario.title } else { &plot.title };
     Drawing {
         title: title.clone(),
-        subtitle: format!("{}, {}{subtitle}", study.figure.id, study.figure.source),
+        subtitle: format!("{}, {}{subtitle}", figure.id, figure.source),
         x,
         panels: vec![Panel { y, curves, bands: Vec::new() }],
         panel_height: 360,
@@ -53,7 +59,7 @@ fn groups<'p, 'r: 'p>(plot: &'p Plot, runs: &'r [Run]) -> Vec<Group<'p, 'r>> {
             .collect();
     }
     let flows = distinct(selected.iter().flat_map(|run| &run.report.flows).map(|flow| flow.name.as_str()));
-    let one = plot.flow.is_some() || plot.y.starts_with(super::select::OF_RUN);
+    let one = plot.flow.is_some() || plot.y.starts_with(OF_RUN);
     let flows = flows.into_iter().filter(|name| plot.flow.as_deref().is_none_or(|flow| flow == *name));
     let group = |name: &'r str| {
         let quantity = Quantity { flow: Some(name), ..quantity };
@@ -80,7 +86,7 @@ fn curve(index: usize, label: String, mark: Mark, points: Vec<(f64, f64)>) -> Cu
     Curve { label, colour: colour(index), mark, points }
 }
 
-/// An axis along which there is room for all of these.
+/// An axis along which all of these fit.
 fn fitting(label: String, log: bool, curves: &[Curve], coordinate: fn(&(f64, f64)) -> f64) -> Axis {
     Axis::fitting(label, log, curves.iter().flat_map(|curve| &curve.points).map(coordinate))
 }
@@ -146,7 +152,7 @@ fn scatter(plot: &Plot, runs: &[Run]) -> Parts {
 }
 
 /// Goodput of each flow in one run.
-fn time(run: &Run, study: &Study) -> Parts {
+fn time(run: &Run, scenario: &Scenario) -> Parts {
     let names = run.report.flows.iter().flat_map(|flow| {
         let number =
             move |index| if flow.count > 1 { format!("{} {}", flow.name, index + 1) } else { flow.name.clone() };
@@ -155,7 +161,7 @@ fn time(run: &Run, study: &Study) -> Parts {
     let flows = names.zip(&run.report.outcome.flows).enumerate();
     let curves: Vec<Curve> =
         flows.map(|(index, (name, flow))| curve(index, name, Mark::Line, binned(&flow.bins))).collect();
-    let seconds = study.plan.scenario.duration.0.as_secs_f64();
+    let seconds = scenario.duration.as_secs_f64();
     let y = fitting("goodput, Mbit/s".to_owned(), false, &curves, |point| point.1);
     let case = if run.report.case.is_empty() { String::new() } else { format!("; {}", shown(&run.report.case)) };
     (Axis::linear("seconds", 0.0, seconds), y, curves, case)

@@ -1,6 +1,6 @@
 //! Which runs a claim or a curve is about, and what it takes from them.
 
-use super::{Claim, Plot, Reduce};
+use super::file::{Claim, Plot, Reduce};
 use crate::report::{RunReport, jain_at, median};
 use crate::scenario::{Case, shown};
 use toml::{Table, Value};
@@ -65,7 +65,7 @@ pub(super) fn run_metric(case: &Case, report: &RunReport, metric: &str) -> Optio
     match metric {
         "run-goodput" => Some(report.goodput),
         "run-jain" => report.jain,
-        _ => jain_at(&report.outcome.flows, jain_window(metric)?, case.scenario.measure_from.0),
+        _ => jain_at(&report.outcome.flows, jain_window(metric)?, case.scenario.measure_from),
     }
 }
 

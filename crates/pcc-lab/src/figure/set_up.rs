@@ -1,11 +1,11 @@
 //! What is simulated, in a line.
 
-use crate::link::Limit;
+use crate::link::{Limit, Loss, QueueConfig};
 use crate::quantity::{show_bytes, show_duration, show_percent};
-use crate::scenario::{Link, Queue, Scenario, Sweep};
+use crate::scenario::{Link, Scenario, Sweep};
 
 /// The most values of a sweep that are listed.
-const MOST_VALUES: usize = 16;
+const MAX_VALUES: usize = 16;
 
 /// The links of a scenario, its flows, and what changes.
 pub(super) fn line(scenario: &Scenario) -> String {
@@ -21,41 +21,36 @@ pub(super) fn line(scenario: &Scenario) -> String {
     let seeds = if scenario.seeds == 1 { String::new() } else { format!(", {} seeds", scenario.seeds) };
     let sweeps: Vec<String> = scenario.sweep.iter().map(sweep).collect();
     let sweeps = if sweeps.is_empty() { String::new() } else { format!("; for each {}", sweeps.join(", for each ")) };
-    format!("{}; {}; {}{seeds}{sweeps}", links.join(", then "), flows.join(" and "), show_duration(scenario.duration.0))
+    format!("{}; {}; {}{seeds}{sweeps}", links.join(", then "), flows.join(" and "), show_duration(scenario.duration))
 }
 
 fn link(link: &Link) -> String {
-    let loss = link.loss.as_ref().map(|loss| match loss.0.to_bad.0 {
-        0.0 => format!("{} loss", show_percent(loss.0.loss_good.0)),
-        _ => "loss in bursts".to_owned(),
+    let loss = link.loss.map(|loss| match loss {
+        Loss::Bernoulli(probability) => format!("{} loss", show_percent(probability)),
+        Loss::GilbertElliott { .. } => "loss in bursts".to_owned(),
     });
     let others = [
-        link.policer.map(|policer| format!("policed to {}", policer.rate.0)),
+        link.policer.map(|policer| format!("policed to {}", policer.rate)),
         link.reordering.map(|_| "reordering".to_owned()),
-        link.aggregation.map(|every| format!("batches every {}", show_duration(every.0))),
-        (!link.jitter.0.is_zero()).then(|| format!("{} jitter", show_duration(link.jitter.0))),
+        link.aggregation.map(|every| format!("batches every {}", show_duration(every))),
+        (!link.jitter.is_zero()).then(|| format!("{} jitter", show_duration(link.jitter))),
         (!link.schedule.is_empty()).then(|| format!("{} changes on the way", link.schedule.len())),
-        link.vary.map(|vary| format!("varied every {}", show_duration(vary.every.0))),
+        link.vary.map(|vary| format!("varied every {}", show_duration(vary.every))),
     ];
     let parts = [
-        link.rate.map(|rate| rate.0.to_string()),
-        link.lte.map(|rate| format!("LTE at {} on average", rate.0)),
+        link.rate.map(|rate| rate.to_string()),
+        link.lte.map(|rate| format!("LTE at {} on average", rate)),
         link.trace.as_ref().map(|file| format!("trace {}", file.display())),
-        Some(format!("{} one way", show_duration(link.delay.0))),
-        link.queue.as_ref().map(|short| queue(&short.0)),
+        Some(format!("{} one way", show_duration(link.delay))),
+        link.queue.map(queue),
         loss,
     ];
     parts.into_iter().chain(others).flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn queue(queue: &Queue) -> String {
-    let (kind, limit) = match queue {
-        Queue::DropTail { limit } => ("queue", limit),
-        Queue::Codel { limit } => ("CoDel queue", limit),
-        Queue::FairQueue { limit } => ("fair queue", limit),
-        Queue::FqCodel { limit } => ("FQ-CoDel queue", limit),
-    };
-    match limit.0 {
+fn queue(QueueConfig { kind, limit }: QueueConfig) -> String {
+    let kind = kind.words();
+    match limit {
         Limit::Bytes(bytes) => format!("{} {kind}", show_bytes(bytes)),
         Limit::Packets(packets) => format!("{packets} packets {kind}"),
     }
@@ -64,7 +59,7 @@ fn queue(queue: &Queue) -> String {
 fn sweep(sweep: &Sweep) -> String {
     let labels: Vec<String> = sweep.points().into_iter().flatten().map(|point| point.label).collect();
     match &sweep.draw {
-        None if labels.len() <= MOST_VALUES => format!("{} of {}", sweep.name, labels.join(", ")),
+        None if labels.len() <= MAX_VALUES => format!("{} of {}", sweep.name, labels.join(", ")),
         None => format!("of {} values of {}", labels.len(), sweep.name),
         Some(_) => format!("of {} drawn values of {}", labels.len(), sweep.name),
     }

@@ -1,8 +1,9 @@
 //! Figure files, and all runs of many of them at once.
 
-use super::claims::{self, Finding};
+use super::claims::{self, Finding, Verdict};
+use super::file::{Figure, PlotKind};
+use super::plots;
 use super::select::{OF_RUN, Run, run_metric};
-use super::{Figure, PlotKind, plots};
 use crate::plot::PlotError;
 use crate::report::RunReport;
 use crate::run::{map_on_cores, simulate};
@@ -14,14 +15,15 @@ use toml::{Table, Value};
 /// A figure of a paper, and the cases to run for it.
 #[derive(Clone, Debug)]
 pub struct Study {
-    /// The figure.
+    /// What the figure should show.
     pub figure: Figure,
-    /// The cases.
+    /// The cases to run for it.
     pub plan: Plan,
 }
 
 /// A figure that was run.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Finished<'a> {
     /// The figure and its cases.
     pub study: &'a Study,
@@ -32,11 +34,12 @@ pub struct Finished<'a> {
 
 /// No figure has this id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 #[error("there is no figure \"{id}\"; there are {}", known.join(", "))]
 pub struct UnknownFigure {
-    /// The id.
+    /// The id that was asked for.
     pub id: String,
-    /// All ids.
+    /// All ids that there are.
     pub known: Vec<String>,
 }
 
@@ -110,7 +113,7 @@ impl Study {
 
     /// Seconds of all its runs, in virtual time.
     pub fn simulated_seconds(&self) -> f64 {
-        let cases = self.plan.cases.iter().map(|case| case.scenario.duration.0.as_secs_f64());
+        let cases = self.plan.cases.iter().map(|case| case.scenario.duration.as_secs_f64());
         cases.sum::<f64>() * f64::from(self.plan.scenario.seeds)
     }
 
@@ -170,9 +173,9 @@ pub fn run<'a>(
 fn cost(case: &Case) -> f64 {
     let rates = case.scenario.link.iter().map(|link| {
         let varied = link.vary.and_then(|vary| vary.rate).map(|[_, high]| high);
-        [link.rate, link.lte, varied].into_iter().flatten().map(|rate| rate.0.mbps()).fold(0.0, f64::max)
+        [link.rate, link.lte, varied].into_iter().flatten().map(|rate| rate.mbps()).fold(0.0, f64::max)
     });
-    case.scenario.duration.0.as_secs_f64() * rates.fold(1.0, f64::max)
+    case.scenario.duration.as_secs_f64() * rates.fold(1.0, f64::max)
 }
 
 impl Finished<'_> {
@@ -187,11 +190,12 @@ impl Finished<'_> {
     ///
     /// When plotters refuses, which it doesn't for finite numbers.
     pub fn plots(&self) -> Result<Vec<Option<String>>, PlotError> {
-        self.study.figure.plot.iter().map(|plot| plots::draw(plot, self.study, &self.runs)).collect()
+        let Study { figure, plan } = self.study;
+        figure.plot.iter().map(|plot| plots::draw(plot, figure, &plan.scenario, &self.runs)).collect()
     }
 
     /// How many claims agree.
     pub fn agreeing(&self) -> usize {
-        self.findings.iter().filter(|finding| finding.verdict == super::Verdict::Agrees).count()
+        self.findings.iter().filter(|finding| finding.verdict == Verdict::Agrees).count()
     }
 }

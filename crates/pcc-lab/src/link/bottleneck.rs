@@ -1,7 +1,8 @@
 //! A queue and what serves it.
 
 use super::capacity::{Capacity, Server};
-use super::queue::{Buffer, Packet, Queue};
+use super::packet::Packet;
+use super::queue::{Buffer, QueueConfig};
 use pcc::{Rate, Time};
 
 /// The packets before the bottleneck and the one in service.
@@ -16,7 +17,7 @@ pub(super) struct Bottleneck<P> {
 }
 
 impl<P> Bottleneck<P> {
-    pub(super) fn new(capacity: &Capacity, queue: Queue) -> Bottleneck<P> {
+    pub(super) fn new(capacity: &Capacity, queue: QueueConfig) -> Bottleneck<P> {
         Bottleneck { queue: Buffer::new(queue), server: Server::new(capacity), serving: None, begins: Time::ZERO }
     }
 

@@ -1,17 +1,22 @@
 //! Propagation.
 
-use super::queue::Packet;
+use super::packet::Packet;
+use crate::quantity::read;
 use fastrand::Rng;
 use pcc::Time;
+use serde::Deserialize;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Some packets are held back, so that others overtake them.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Some packets are held back, so that others overtake them: `{ probability = "1%", delay = "5ms" }`.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Reordering {
     /// The probability with which each packet is held back, in `0.0..=1.0`.
+    #[serde(deserialize_with = "read")]
     pub probability: f64,
     /// How much longer such a packet takes.
+    #[serde(deserialize_with = "read")]
     pub delay: Duration,
 }
 

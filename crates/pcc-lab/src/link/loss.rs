@@ -1,9 +1,14 @@
 //! Random loss.
 
+use crate::quantity::{Quantity, read};
 use fastrand::Rng;
+use serde::Deserialize;
 
 /// Which packets are lost at random. Probabilities are in `0.0..=1.0`; beyond, they count as 0 or 1, and NaN as 0.
-#[derive(Clone, Copy, Debug, PartialEq)]
+///
+/// Scenarios write a probability, `"1%"`, or a table for bursts, `{ to-bad = 0.01, to-good = 0.2, loss-bad = 0.5 }`.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(from = "Bursts")]
 pub enum Loss {
     /// Each packet with the same probability, independently.
     Bernoulli(f64),
@@ -26,6 +31,43 @@ impl From<f64> for Loss {
     /// Independent loss with this probability.
     fn from(probability: f64) -> Loss {
         Loss::Bernoulli(probability)
+    }
+}
+
+impl Quantity for Loss {
+    const EXPECTED: &'static str = f64::EXPECTED;
+
+    fn from_text(text: &str) -> Result<Loss, String> {
+        f64::from_text(text).map(Loss::Bernoulli)
+    }
+
+    fn from_number(number: f64) -> Option<Loss> {
+        f64::from_number(number).map(Loss::Bernoulli)
+    }
+}
+
+/// The table for bursts, as scenarios write it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Bursts {
+    #[serde(deserialize_with = "read")]
+    to_bad: f64,
+    #[serde(deserialize_with = "read")]
+    to_good: f64,
+    #[serde(default, deserialize_with = "read")]
+    loss_good: f64,
+    #[serde(deserialize_with = "read")]
+    loss_bad: f64,
+}
+
+impl From<Bursts> for Loss {
+    fn from(Bursts { to_bad, to_good, loss_good, loss_bad }: Bursts) -> Loss {
+        // What never turns bad has no bursts.
+        if to_bad == 0.0 {
+            Loss::Bernoulli(loss_good)
+        } else {
+            Loss::GilbertElliott { to_bad, to_good, loss_good, loss_bad }
+        }
     }
 }
 

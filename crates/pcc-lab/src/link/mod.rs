@@ -8,12 +8,12 @@
 //! enqueue -> random loss -> policer -> queue -> rate or trace -> delay + jitter, reordering -> aggregation -> poll
 //! ```
 //!
-//! - **Random loss** comes first, as dummynet's `plr`: a packet that is lost takes neither room in the queue nor time of the
+//! - **Random loss** comes first, as dummynet's `plr`: a packet that is lost takes neither a place in the queue nor time of the
 //!   bottleneck, and the share of a full bottleneck's capacity that reaches the receiver is all of it. Loss behind the bottleneck
 //!   would leave capacity x (1 - loss).
 //! - **The policer** drops what exceeds its token bucket and delays nothing.
 //! - **The queue** drops what does not fit whole. The packet in service counts, and one that leaves at the same instant has
-//!   made room.
+//!   freed its place.
 //! - **The rate** is exact in the long run: the bottleneck runs in virtual time, which the driver's lateness does not touch.
 //! - **Jitter** is uniform in `0..=jitter`, added to the propagation delay, and keeps the order of packets: one that drew less
 //!   than its predecessor waits for it. Of packets that follow each other much closer than the jitter, most so get delays in
@@ -26,8 +26,10 @@
 mod aggregation;
 mod bottleneck;
 mod capacity;
+mod config;
 mod delay;
 mod loss;
+mod packet;
 mod path;
 mod policer;
 mod queue;
@@ -39,56 +41,12 @@ mod trace;
 
 pub use aggregation::Aggregation;
 pub use capacity::Capacity;
+pub use config::PathConfig;
 pub use delay::Reordering;
 pub use loss::Loss;
+pub use packet::MTU;
 pub use path::{Counters, Delivered, Path};
 pub use policer::Policer;
-pub use queue::{Limit, Queue};
+pub use queue::{Limit, QueueConfig, QueueKind};
 pub use schedule::Change;
 pub use trace::{Trace, TraceError};
-
-use std::sync::Arc;
-use std::time::Duration;
-
-/// Bytes of a full packet: an opportunity of a trace, the quantum of fair queueing, and the backlog that CoDel leaves alone.
-pub const MTU: u64 = 1500;
-
-/// One direction of a path.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PathConfig {
-    /// How fast the bottleneck lets packets through.
-    pub capacity: Capacity,
-    /// Propagation delay, one way.
-    pub delay: Duration,
-    /// The queue before the bottleneck; no matter without one.
-    pub queue: Queue,
-    /// A limit on the rate that has no queue.
-    pub policer: Option<Policer>,
-    /// Random loss.
-    pub loss: Loss,
-    /// The most that is randomly added to the delay of a packet; order is kept.
-    pub jitter: Duration,
-    /// Packets that others overtake.
-    pub reordering: Option<Reordering>,
-    /// Packets leave in batches.
-    pub aggregation: Option<Aggregation>,
-    /// What changes when, in order of time; a change that is out of order takes effect with its predecessor.
-    pub schedule: Arc<[Change]>,
-}
-
-impl PathConfig {
-    /// A path that does nothing but delay packets by `delay`.
-    pub fn delay_only(delay: Duration) -> PathConfig {
-        PathConfig {
-            capacity: Capacity::Unlimited,
-            delay,
-            queue: Queue::from(0),
-            policer: None,
-            loss: Loss::from(0.0),
-            jitter: Duration::ZERO,
-            reordering: None,
-            aggregation: None,
-            schedule: Arc::default(),
-        }
-    }
-}

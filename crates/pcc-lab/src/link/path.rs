@@ -1,12 +1,12 @@
 //! The elements in a row.
 
-use super::PathConfig;
 use super::aggregation::Aggregation;
 use super::bottleneck::Bottleneck;
+use super::config::PathConfig;
 use super::delay::DelayLine;
 use super::loss::Losses;
+use super::packet::Packet;
 use super::policer::TokenBucket;
-use super::queue::Packet;
 use super::schedule::{Change, Schedule};
 use pcc::Time;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub struct Counters {
     pub lost: u64,
     /// Packets dropped by the policer.
     pub policed: u64,
-    /// Packets dropped by the queue, because it had no room or, with CoDel, to keep it short.
+    /// Packets dropped by the queue, because it was full or, with CoDel, to keep it short.
     pub dropped: u64,
     /// Packets handed out by [`Path::poll`].
     pub delivered: u64,
@@ -89,7 +89,7 @@ impl<P> Path<P> {
 
     /// A packet of `bytes` bytes on the wire enters at `now`. Fair queueing tells packets apart by `flow`.
     ///
-    /// A packet that leaves the bottleneck at the very same time has made room for it.
+    /// A packet that leaves the bottleneck at the very same time has freed its place before.
     pub fn enqueue(&mut self, now: Time, flow: u32, payload: P, bytes: u64) {
         self.advance(now);
         self.counters.enqueued += 1;
@@ -143,7 +143,7 @@ impl<P> Path<P> {
         self.bottleneck.len()
     }
 
-    /// Packets on the path: in the queue, in service and in propagation.
+    /// The number of packets on the path: in the queue, in service and in propagation.
     pub fn in_flight(&self) -> usize {
         self.line.len() + self.bottleneck.len()
     }

@@ -1,18 +1,24 @@
 //! A limit on the rate that has no queue.
 
 use super::rate;
+use crate::quantity::read;
 use pcc::{Rate, Time};
+use serde::Deserialize;
 
-/// A token bucket that drops what exceeds it (RFC 2475, section 2.3.3.4); full in the beginning.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A token bucket that drops what exceeds it (RFC 2475, section 2.3.3.4); full in the beginning:
+/// `{ rate = "10mbit", burst = "30kB" }`.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Policer {
     /// The rate at which tokens come, which is the rate that passes in the long run.
+    #[serde(deserialize_with = "read")]
     pub rate: Rate,
     /// The most tokens in the bucket, in bytes; a packet that is larger never passes.
+    #[serde(deserialize_with = "read")]
     pub burst: u64,
 }
 
-/// The bucket.
+/// The tokens of a [`Policer`].
 #[derive(Clone, Debug)]
 pub(super) struct TokenBucket {
     policer: Policer,

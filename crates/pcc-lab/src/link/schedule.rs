@@ -1,20 +1,26 @@
 //! What changes on a path, and when.
 
-use super::PathConfig;
+use crate::quantity::{read, read_option};
 use pcc::{Rate, Time};
+use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A change of a path. What is `None` stays as it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// A change of a path, `{ at = "10s", rate = "20mbit" }`. What is `None` stays as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Change {
     /// When it takes effect: before packets that enter then, after those that have left the bottleneck by then.
+    #[serde(deserialize_with = "read")]
     pub at: Time,
     /// The rate from then on, whatever the capacity was before. What the packet in service still lacks goes at this rate.
+    #[serde(default, deserialize_with = "read_option")]
     pub rate: Option<Rate>,
     /// The propagation delay of packets that leave the bottleneck later; they overtake none that left before.
+    #[serde(default, deserialize_with = "read_option")]
     pub delay: Option<Duration>,
     /// The probability with which each packet is lost independently.
+    #[serde(default, deserialize_with = "read_option")]
     pub loss: Option<f64>,
 }
 
@@ -44,23 +50,5 @@ impl Schedule {
         self.next += 1;
         self.last = at;
         Some(Change { at, ..change })
-    }
-}
-
-impl PathConfig {
-    /// How many whole bytes the bottleneck can let through in `from..to`, with all changes of its rate; `None` for no limit.
-    ///
-    /// Neither loss nor the policer counts.
-    pub fn capacity(&self, from: Time, to: Time) -> Option<u64> {
-        let (mut capacity, mut since, mut bytes) = (self.capacity.clone(), from, 0.0);
-        for change in self.schedule.iter().take_while(|change| change.at < to) {
-            let Some(rate) = change.rate else { continue };
-            if change.at > since {
-                bytes += capacity.between(since, change.at)?;
-                since = change.at;
-            }
-            capacity = rate.into();
-        }
-        Some((bytes + capacity.between(since, to)?) as u64)
     }
 }

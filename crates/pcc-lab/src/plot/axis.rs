@@ -48,7 +48,7 @@ impl Axis {
         Axis { label: label.into(), log: true, low, high, ticks }
     }
 
-    /// An axis that has room for all `values`: a linear one that begins at 0, unless there are negative ones.
+    /// An axis that is long enough for all `values`: a linear one that begins at 0, unless there are negative ones.
     pub fn fitting(label: impl Into<String>, log: bool, values: impl Iterator<Item = f64>) -> Axis {
         let values: Vec<f64> = values.filter(|value| value.is_finite() && (!log || *value > 0.0)).collect();
         let high = values.iter().copied().reduce(f64::max).unwrap_or(1.0);
@@ -56,7 +56,7 @@ impl Axis {
         if log { Axis::log(label, low / 1.1, high * 1.1) } else { Axis::linear(label, low.min(0.0), high * 1.08) }
     }
 
-    /// The same axis with these values and labels as ticks, as many as there is room for.
+    /// The same axis with these values and labels as ticks, as many as fit without overlap.
     #[must_use]
     pub fn with_ticks(mut self, mut ticks: Vec<(f64, String)>) -> Axis {
         ticks.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -64,11 +64,11 @@ impl Axis {
         self.ticks.clear();
         for (value, label) in ticks {
             let Some(position) = self.position(value) else { continue };
-            let room = self.ticks.last().is_none_or(|(before, text): &(f64, String)| {
+            let fits = self.ticks.last().is_none_or(|(before, text): &(f64, String)| {
                 let characters = (text.chars().count() + label.chars().count()) as f64 / 2.0 + 1.0;
                 position - before >= characters * CHARACTER * width
             });
-            if room {
+            if fits {
                 self.ticks.push((position, label));
             }
         }

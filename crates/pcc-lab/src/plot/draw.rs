@@ -1,6 +1,8 @@
 //! From a description to SVG.
 
-use super::{Axis, Colour, Curve, Drawing, GREY, INK, Mark, Panel, PlotError};
+use super::axis::Axis;
+use super::colour::{Colour, GREY, INK};
+use super::drawing::{Curve, Drawing, Mark, Panel, PlotError};
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{KeyPointHint, KeyPointWeight, NoDefaultFormatting, Ranged, ValueFormatter};

@@ -2,17 +2,19 @@
 
 mod decisions;
 
-use super::series::joined;
-use super::{Axis, Curve, Drawing, GREY, Mark, Panel, PlotError, binned, colour, envelope};
+use super::axis::Axis;
+use super::colour::{GREY, colour};
+use super::drawing::{Curve, Drawing, Mark, Panel, PlotError};
+use super::series::{binned, envelope, joined};
 use crate::report::RunReport;
 use crate::sim::{BIN, FlowOutcome, Sample};
 use pcc::{Rate, Time};
 use std::ops::Range;
 
 /// The most flows with a curve of their own; of more, those of one `[[flow]]` share one.
-const MOST_CURVES: usize = 8;
+const MAX_CURVES: usize = 8;
 /// The most flows whose decisions are shown.
-const MOST_DECIDERS: usize = 4;
+const MAX_DECIDERS: usize = 4;
 
 /// Draws a recorded run as SVG: rates, queues and round-trip times of all flows, and the monitor intervals and decisions of the first few that
 /// PCC controls.
@@ -30,7 +32,7 @@ pub fn timeline(title: &str, run: &RunReport) -> Result<String, PlotError> {
         let events = run.events.get(flow.range.start).filter(|events| !events.is_empty())?;
         Some(decisions::panel(&flow.name, events, colour(index), seconds))
     });
-    panels.extend(ours.take(MOST_DECIDERS));
+    panels.extend(ours.take(MAX_DECIDERS));
     panels.retain(|panel| !panel.curves.is_empty());
     let case = run.case.iter().map(|(name, label)| format!("{name} = {label}, "));
     let shaded = panels.iter().any(|panel| !panel.bands.is_empty());
@@ -52,7 +54,7 @@ struct Shown {
 }
 
 fn shown(run: &RunReport) -> Vec<Shown> {
-    let apart = run.outcome.flows.len() <= MOST_CURVES;
+    let apart = run.outcome.flows.len() <= MAX_CURVES;
     let mut first = 0;
     let mut flows = Vec::new();
     for group in &run.flows {

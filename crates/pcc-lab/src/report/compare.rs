@@ -5,16 +5,17 @@ use super::metrics::METRICS;
 use super::table::{aligned, of_case};
 use serde::Serialize;
 
-/// A metric of a flow in both.
+/// A metric of a flow in the simulator and on the emulator.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Comparison {
     /// Per sweep, its name and the label of its value.
     pub case: Vec<(String, String)>,
-    /// The flow.
+    /// The name of the flow.
     pub flow: String,
     /// One of [`METRICS`].
     pub metric: &'static str,
-    /// Its unit.
+    /// The unit of the metric; empty for a plain number.
     pub unit: &'static str,
     /// The median over the seeds in the simulator.
     pub simulator: f64,
@@ -49,7 +50,7 @@ pub fn compare(simulated: &[RunReport], emulated: &[RunReport]) -> Vec<Compariso
     comparisons
 }
 
-/// As a table for people, a line for each metric.
+/// Comparisons as a table for people, a line for each metric.
 pub fn comparison_table(comparisons: &[Comparison]) -> String {
     let Some(first) = comparisons.first() else { return String::new() };
     let sweeps = first.case.iter().map(|(name, _)| name.clone());

@@ -7,14 +7,15 @@ use serde::Serialize;
 
 /// What a run showed. Rates are in Mbit/s, times in ms unless the name says otherwise, shares are fractions.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct RunReport {
     /// Per sweep, its name and the label of its value.
     pub case: Vec<(String, String)>,
-    /// The seed.
+    /// The seed of its random choices.
     pub seed: u64,
     /// Jain's index of the goodputs of all flows, while all of them ran; `None` with less than two.
     pub jain: Option<f64>,
-    /// Goodput of all flows.
+    /// Goodput of all flows together.
     pub goodput: f64,
     /// Per `[[flow]]`.
     pub flows: Vec<FlowReport>,
@@ -26,19 +27,20 @@ pub struct RunReport {
     /// The events of each flow's controller, where the run recorded; none for a baseline.
     #[serde(skip)]
     pub events: Vec<Vec<Event>>,
-    /// All that was counted.
+    /// Everything that was counted.
     #[serde(skip)]
     pub outcome: Outcome,
 }
 
 /// What the flows of one `[[flow]]` showed.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct FlowReport {
-    /// Its name.
+    /// What tables call it.
     pub name: String,
-    /// Its controller.
+    /// The name of its congestion controller.
     pub controller: String,
-    /// How many flows.
+    /// How many flows it stands for.
     pub count: usize,
     /// Goodput of all of them while they ran: data new to the receiver with its headers.
     pub goodput: f64,
@@ -107,9 +109,9 @@ pub struct RealReport {
 pub struct EmulatorReport {
     /// Half of all packets left it at most so long after they were due.
     pub lateness_p50: f64,
-    /// 99 % of all packets did.
+    /// 99 % of all packets left it at most so long after they were due.
     pub lateness_p99: f64,
-    /// The latest one.
+    /// The packet that left it latest did so this long after it was due.
     pub lateness_max: f64,
     /// The share of a processor that it took, the receiving hosts' protocol processing included.
     pub cpu: f64,
@@ -123,10 +125,11 @@ pub struct EmulatorReport {
 
 /// What a link showed.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct LinkReport {
-    /// Its name.
+    /// Its name, or its index if it has none.
     pub name: String,
-    /// Bytes delivered as a share of what it could carry.
+    /// Bytes delivered as a share of what it could carry; `None` if nothing limits it.
     pub utilisation: Option<f64>,
     /// The share of packets that was lost at random.
     pub lost: f64,

@@ -40,10 +40,10 @@ impl RunReport {
         RunReport {
             case: case.labels.clone(),
             seed,
-            jain: among(&outcome.flows, scenario.measure_from.0),
+            jain: among(&outcome.flows, scenario.measure_from),
             goodput: {
                 let bytes: u64 = outcome.flows.iter().map(|flow| flow.delivered_bytes).sum();
-                bytes as f64 * 8e-6 / (scenario.duration.0 - scenario.measure_from.0).as_secs_f64()
+                bytes as f64 * 8e-6 / (scenario.duration - scenario.measure_from).as_secs_f64()
             },
             flows,
             emulator: None,
@@ -67,7 +67,7 @@ impl RunReport {
 fn link_report(name: String, config: &PathConfig, outcome: &LinkOutcome, scenario: &Scenario) -> LinkReport {
     let counters = outcome.counters;
     let share = |part: u64| part as f64 / counters.enqueued.max(1) as f64;
-    let [from, to] = [scenario.measure_from.0, scenario.duration.0].map(|time| Time::ZERO + time);
+    let [from, to] = [scenario.measure_from, scenario.duration].map(|time| Time::ZERO + time);
     LinkReport {
         name,
         utilisation: config.capacity(from, to).map(|bytes| counters.delivered_bytes as f64 / bytes.max(1) as f64),
@@ -111,7 +111,7 @@ impl Group<'_> {
             self.outcomes.iter().fold(Distribution::default(), |all, flow| all.with(part(flow)))
         };
         let (rtt, queueing) = (all(|flow| &flow.rtt), all(|flow| &flow.queueing));
-        let measured = Time::ZERO + self.scenario.measure_from.0;
+        let measured = Time::ZERO + self.scenario.measure_from;
         let transfers = self.outcomes.iter().any(|flow| flow.complete.is_some());
         let mut completion: Vec<f64> = self
             .outcomes
@@ -138,7 +138,7 @@ impl Group<'_> {
             queueing_p95: millis(queueing.quantile(0.95)),
             inflation: self.full_queue().map(|full| millis(queueing.quantile(0.95)) / full),
             power: if rtt.mean().is_zero() { 0.0 } else { goodput / rtt.mean().as_secs_f64() },
-            jain: among(self.outcomes, self.scenario.measure_from.0),
+            jain: among(self.outcomes, self.scenario.measure_from),
             completed: transfers.then_some(completion.len()),
             fct_mean: mean(&completion),
             fct_median: quantile(&completion, 0.5),
@@ -152,14 +152,14 @@ impl Group<'_> {
 
     /// From the first start to the last end, within the measurement.
     fn time(&self) -> (Time, Time) {
-        let measured = Time::ZERO + self.scenario.measure_from.0;
+        let measured = Time::ZERO + self.scenario.measure_from;
         let start = self.outcomes.iter().map(|flow| flow.start).min().unwrap_or(measured).max(measured);
         (start, self.outcomes.iter().map(|flow| flow.end).max().unwrap_or(start).max(start))
     }
 
     /// The delay of a full queue of the slowest link at its mean rate, in ms.
     fn full_queue(&self) -> Option<f64> {
-        let (from, to) = (Time::ZERO, Time::ZERO + self.scenario.duration.0);
+        let (from, to) = (Time::ZERO, Time::ZERO + self.scenario.duration);
         let delay = |link: &usize| {
             let link = &self.links[*link];
             let rate = link.capacity(from, to)? as f64 / to.as_secs_f64();
@@ -200,7 +200,7 @@ fn mean(values: &[f64]) -> Option<f64> {
 }
 
 /// The value at a quantile of sorted values, the nearest rank.
-pub fn quantile(sorted: &[f64], quantile: f64) -> Option<f64> {
+fn quantile(sorted: &[f64], quantile: f64) -> Option<f64> {
     let rank = (quantile * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).copied()
 }

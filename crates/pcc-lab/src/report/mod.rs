@@ -1,4 +1,5 @@
-//! What a run showed, in numbers.
+//! What a run showed, in numbers: a [`RunReport`] for each run, a [`table()`] of many, and a comparison of the simulator with the
+//! emulator.
 
 mod compare;
 mod data;
@@ -9,7 +10,6 @@ mod table;
 
 pub use compare::{Comparison, compare, comparison_table};
 pub use data::{EmulatorReport, FlowReport, LinkReport, RealReport, RunReport};
-pub use fairness::{convergence, jain, jain_at};
-pub use measure::quantile;
+pub(crate) use fairness::jain_at;
 pub use metrics::METRICS;
 pub use table::{aligned, median, table};

@@ -104,7 +104,7 @@ fn counting(case: &[RunReport]) -> impl Iterator<Item = &RunReport> {
     case.iter().filter(move |run| !any || counts(run))
 }
 
-/// Rows of the same length as lines; the first `left` columns begin at the left, the others end at the right.
+/// Rows of the same length as lines of text; the first `left` columns begin at the left, the others end at the right.
 pub fn aligned(rows: &[Vec<String>], left: usize) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);

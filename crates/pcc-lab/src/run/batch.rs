@@ -1,6 +1,7 @@
 //! Many runs on all cores.
 
-use super::{pool, simulate};
+use super::pool;
+use super::simulate::simulate;
 use crate::report::RunReport;
 use crate::scenario::{Case, Plan, ScenarioError};
 

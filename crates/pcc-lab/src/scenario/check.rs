@@ -6,7 +6,7 @@ use crate::sim::HEADER_BYTES;
 use std::path::Path;
 
 /// The most random changes of a link.
-const MOST_CHANGES: u128 = 1_000_000;
+const MAX_CHANGES: u128 = 1_000_000;
 
 impl Scenario {
     /// Checks what the types of the keys can't; `folder` is where relative paths begin.
@@ -16,7 +16,7 @@ impl Scenario {
     /// The first key that is wrong, and why.
     pub(super) fn check(&self, folder: &Path) -> Result<(), ScenarioError> {
         let fault = |key: &str, reason: &str| Err(ScenarioError::at(key.to_owned(), reason.to_owned()));
-        if self.duration.0.is_zero() {
+        if self.duration.is_zero() {
             return fault("duration", "this must be more than 0s");
         }
         if self.measure_from >= self.duration {
@@ -37,13 +37,13 @@ impl Scenario {
         self.kernel.check().map_err(|(key, reason)| ScenarioError::at(format!("kernel.{key}"), reason))?;
         for (index, link) in self.link.iter().enumerate() {
             link.check(folder).map_err(|(key, reason)| ScenarioError::at(format!("link.{index}.{key}"), reason))?;
-            let (key, room) = link.room();
-            if room < self.packet_size.into() && !self.is_reverse(index) {
+            let (key, largest) = link.largest_packet();
+            if largest < self.packet_size.into() && !self.is_reverse(index) {
                 let reason = format!("a packet of {} bytes must fit, or nothing gets through", self.packet_size);
                 return Err(ScenarioError::at(format!("link.{index}.{key}"), reason));
             }
-            if link.changes_in(self.duration.0) > MOST_CHANGES {
-                let reason = format!("these are more than {MOST_CHANGES} changes");
+            if link.changes_in(self.duration) > MAX_CHANGES {
+                let reason = format!("these are more than {MAX_CHANGES} changes");
                 return Err(ScenarioError::at(format!("link.{index}.vary.every"), reason));
             }
         }

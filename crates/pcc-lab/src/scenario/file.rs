@@ -1,11 +1,12 @@
 //! A scenario as it is written: the tables and keys of the file.
 
 use super::flow::Flow;
-use super::kernel::Kernel;
+use super::kernel::KernelSettings;
 use super::link::Link;
 use super::sweep::Sweep;
-use super::text::Span;
+use crate::quantity::read;
 use serde::Deserialize;
+use std::time::Duration;
 use toml::Table;
 
 /// A scenario file, or one case of it.
@@ -16,10 +17,11 @@ pub struct Scenario {
     #[serde(default)]
     pub title: String,
     /// How long a run lasts.
-    pub duration: Span,
-    /// What happens before this doesn't count.
-    #[serde(default)]
-    pub measure_from: Span,
+    #[serde(deserialize_with = "read")]
+    pub duration: Duration,
+    /// When the measurement begins: what happens before doesn't count.
+    #[serde(default, deserialize_with = "read")]
+    pub measure_from: Duration,
     /// How many seeds to run each case with, from 1 on.
     #[serde(default = "one")]
     pub seeds: u32,
@@ -28,10 +30,10 @@ pub struct Scenario {
     pub packet_size: u32,
     /// The kernels at both ends of the emulator.
     #[serde(default)]
-    pub kernel: Kernel,
-    /// The links.
+    pub kernel: KernelSettings,
+    /// The links, each in one direction.
     pub link: Vec<Link>,
-    /// The flows.
+    /// The flows, or groups of equal ones.
     pub flow: Vec<Flow>,
     /// The axes along which cases differ.
     #[serde(default)]

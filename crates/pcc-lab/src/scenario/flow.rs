@@ -2,9 +2,10 @@
 
 use super::fault::{Fault, fault_of};
 use super::stack::{self, Stack};
-use super::text::{Share, Size, Span, Speed};
-use crate::controller::{ControllerConfig, UtilitySpec};
+use crate::controller::{ControllerConfig, UtilitySpec, of_linux};
+use crate::quantity::{read, read_option};
 use crate::sim::{App, Video};
+use pcc::Rate;
 use pcc_quic::Algorithm;
 use serde::Deserialize;
 use std::time::Duration;
@@ -29,29 +30,34 @@ pub struct Flow {
     pub set: toml::Table,
     /// The utility function, instead of the profile's.
     pub utility: Option<UtilitySpec>,
-    /// How many.
+    /// How many equal flows.
     #[serde(default = "one")]
     pub count: u32,
     /// When the first begins.
-    #[serde(default)]
-    pub start: Span,
+    #[serde(default, deserialize_with = "read")]
+    pub start: Duration,
     /// The time between the starts of one and the next.
-    #[serde(default)]
-    pub stagger: Span,
-    /// When they end.
-    pub stop: Option<Span>,
+    #[serde(default, deserialize_with = "read")]
+    pub stagger: Duration,
+    /// When they end; with the run if it isn't given.
+    #[serde(default, deserialize_with = "read_option")]
+    pub stop: Option<Duration>,
     /// Each is a transfer of this many bytes.
-    pub size: Option<Size>,
+    #[serde(default, deserialize_with = "read_option")]
+    pub size: Option<u64>,
     /// Transfers of `size` keep coming, with exponential gaps, for this share of the rate of the slowest link on average.
-    pub load: Option<Share>,
+    #[serde(default, deserialize_with = "read_option")]
+    pub load: Option<f64>,
     /// Data for a while, then none for a while.
     pub on_off: Option<OnOff>,
     /// Data at a constant bit rate.
-    pub constant_rate: Option<Speed>,
+    #[serde(default, deserialize_with = "read_option")]
+    pub constant_rate: Option<Rate>,
     /// A chunked video.
-    pub video: Option<VideoTable>,
+    pub video: Option<Video>,
     /// The round-trip time with empty queues; twice the delay of the route if it isn't given.
-    pub rtt: Option<Span>,
+    #[serde(default, deserialize_with = "read_option")]
+    pub rtt: Option<Duration>,
     /// The links to pass, by name; all of them, in order, if it isn't given.
     pub route: Option<Vec<String>>,
     /// The link that acknowledgements pass; none if it isn't given.
@@ -60,16 +66,16 @@ pub struct Flow {
     #[serde(default = "one")]
     pub ack_every: u32,
     /// The longest that a packet waits for its acknowledgement.
-    #[serde(default = "ack_delay")]
-    pub ack_delay: Span,
+    #[serde(default = "ack_delay", deserialize_with = "read")]
+    pub ack_delay: Duration,
 }
 
 fn one() -> u32 {
     1
 }
 
-fn ack_delay() -> Span {
-    Span(Duration::from_millis(25))
+fn ack_delay() -> Duration {
+    Duration::from_millis(25)
 }
 
 /// `on-off = { on = "1s", off = "1s" }`.
@@ -77,25 +83,15 @@ fn ack_delay() -> Span {
 #[serde(deny_unknown_fields)]
 pub struct OnOff {
     /// How long there is data.
-    pub on: Span,
+    #[serde(deserialize_with = "read")]
+    pub on: Duration,
     /// How long there is none.
-    pub off: Span,
-}
-
-/// `video = { bitrate = "30mbit", chunk = "1s", buffer = "4s" }`.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct VideoTable {
-    /// The bit rate.
-    pub bitrate: Speed,
-    /// The playing time of a chunk.
-    pub chunk: Span,
-    /// The playing time that the viewer holds at most.
-    pub buffer: Span,
+    #[serde(deserialize_with = "read")]
+    pub off: Duration,
 }
 
 /// The most flows of a group.
-pub(super) const MOST_FLOWS: u32 = 10_000;
+pub(super) const MAX_FLOWS: u32 = 10_000;
 
 impl Flow {
     /// What tables call it.
@@ -105,33 +101,33 @@ impl Flow {
     }
 
     /// What is wrong with it, if anything: the key and the reason.
-    pub fn check(&self) -> Result<(), Fault> {
+    pub(super) fn check(&self) -> Result<(), Fault> {
         let apps = [self.size.is_some(), self.on_off.is_some(), self.constant_rate.is_some(), self.video.is_some()];
         if apps.into_iter().filter(|given| *given).count() > 1 {
             return Err(("size", "a flow has one of size, on-off, constant-rate and video".to_owned()));
         }
-        if !(1..=MOST_FLOWS).contains(&self.count) {
-            return Err(("count", format!("this must be between 1 and {MOST_FLOWS}")));
+        if !(1..=MAX_FLOWS).contains(&self.count) {
+            return Err(("count", format!("this must be between 1 and {MAX_FLOWS}")));
         }
         if self.ack_every == 0 {
             return Err(("ack-every", "this must be at least 1".to_owned()));
         }
-        if self.size == Some(Size(0)) {
+        if self.size == Some(0) {
             return Err(("size", "this must be at least 1B".to_owned()));
         }
         if self.load.is_some() && (self.size.is_none() || self.count > 1) {
             return Err(("load", "this needs a size and no count: it says itself how many transfers come".to_owned()));
         }
-        if self.load == Some(Share(0.0)) {
+        if self.load == Some(0.0) {
             return Err(("load", "this must be more than 0".to_owned()));
         }
         if self.stop.is_some_and(|stop| stop <= self.start) {
             return Err(("stop", "this must be later than start".to_owned()));
         }
-        if self.on_off.is_some_and(|on_off| on_off.on.0.is_zero()) {
+        if self.on_off.is_some_and(|on_off| on_off.on.is_zero()) {
             return Err(("on-off.on", "this must be more than 0s".to_owned()));
         }
-        if self.video.is_some_and(|video| video.chunk.0.is_zero() || video.buffer < video.chunk) {
+        if self.video.is_some_and(|video| video.chunk.is_zero() || video.buffer < video.chunk) {
             return Err(("video", "a chunk must be longer than 0s, and the buffer must hold one".to_owned()));
         }
         self.check_stack()
@@ -142,19 +138,19 @@ impl Flow {
         self.size.is_none() && self.constant_rate.is_none() && self.video.is_none()
     }
 
-    /// The application.
+    /// The application that decides when there is data.
     pub fn app(&self) -> App {
-        if let Some(size) = self.size {
-            return App::Transfer { bytes: size.0 };
+        if let Some(bytes) = self.size {
+            return App::Transfer { bytes };
         }
         if let Some(OnOff { on, off }) = self.on_off {
-            return App::OnOff { on: on.0, off: off.0 };
+            return App::OnOff { on, off };
         }
         if let Some(rate) = self.constant_rate {
-            return App::ConstantRate { rate: rate.0 };
+            return App::ConstantRate { rate };
         }
         match self.video {
-            Some(video) => App::Video(Video { bitrate: video.bitrate.0, chunk: video.chunk.0, buffer: video.buffer.0 }),
+            Some(video) => App::Video(video),
             None => App::Bulk,
         }
     }
@@ -166,7 +162,7 @@ impl Flow {
     /// When there is none for what runs in reality.
     pub(crate) fn controller_config(&self) -> Result<ControllerConfig, Fault> {
         let name = match self.stack.unwrap_or_default() {
-            Stack::Tcp => stack::counterpart_of_kernel(&self.controller),
+            Stack::Tcp => of_linux(&self.controller),
             Stack::Quic if self.controller.is_empty() => None,
             Stack::Quic => Some(self.controller.strip_prefix(stack::OF_NOQ).unwrap_or(&self.controller)),
         };
@@ -209,14 +205,14 @@ impl Flow {
         }
         match self.stack {
             _ if self.controller.starts_with(stack::OF_NOQ) && self.of_noq().is_none() => {
-                Err(("controller", "noq has noq-cubic, noq-newreno and noq-bbr3".to_owned()))
+                Err(("controller", format!("noq has {}", stack::names_of_noq())))
             }
             _ if self.of_noq().is_some() && tuned => {
                 Err(("set", "noq's own controllers have no constants to set".to_owned()))
             }
             Some(Stack::Tcp) if tuned => Err(("set", "the kernel's controllers have no constants to set".to_owned())),
             // Only a kernel knows which ones it has.
-            Some(Stack::Tcp) if stack::counterpart_of_kernel(&self.controller).is_none() => Ok(()),
+            Some(Stack::Tcp) if of_linux(&self.controller).is_none() => Ok(()),
             _ if self.controller.is_empty() => Ok(()),
             _ => self.controller_config()?.check().map_err(|error| fault_of(&error)),
         }

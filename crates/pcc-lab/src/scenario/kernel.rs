@@ -7,35 +7,35 @@ use std::collections::BTreeMap;
 /// Settings of the kernels that carry the flows; the simulator has none.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Kernel {
+pub struct KernelSettings {
     /// The most segments that TCP hands to the network device at a time, instead of as many as fit into 64 KB: shorter bursts for more
     /// processor time.
     pub gso_max_segs: Option<u16>,
     /// Settings of the network by their names, such as `"net.ipv4.tcp_comp_sack_nr" = 0`.
     #[serde(default)]
-    pub sysctl: BTreeMap<String, Setting>,
+    pub sysctl: BTreeMap<String, SysctlValue>,
 }
 
-/// The value of a setting.
+/// The value of a setting of the network.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-pub enum Setting {
-    /// A number.
+pub enum SysctlValue {
+    /// A whole number.
     Number(i64),
-    /// Anything else.
+    /// Anything else, as the kernel reads it.
     Text(String),
 }
 
-impl std::fmt::Display for Setting {
+impl std::fmt::Display for SysctlValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Setting::Number(number) => number.fmt(f),
-            Setting::Text(text) => text.fmt(f),
+            SysctlValue::Number(number) => number.fmt(f),
+            SysctlValue::Text(text) => text.fmt(f),
         }
     }
 }
 
-impl Kernel {
+impl KernelSettings {
     /// What is wrong with it, if anything.
     pub(super) fn check(&self) -> Result<(), Fault> {
         if self.gso_max_segs == Some(0) {

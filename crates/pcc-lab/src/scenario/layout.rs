@@ -8,6 +8,7 @@ use std::time::Duration;
 
 /// Where the flows of a case run, and when: what a seed makes of it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Layout {
     /// The links, with what is drawn at random.
     pub links: Vec<PathConfig>,
@@ -21,8 +22,9 @@ pub struct Layout {
 
 /// One of the flows of a `[[flow]]`.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Placed {
-    /// When it begins.
+    /// When it begins, from the start of the run.
     pub start: Duration,
     /// The links that its packets pass.
     pub route: Vec<usize>,

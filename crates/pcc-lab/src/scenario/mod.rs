@@ -31,19 +31,17 @@ mod stack;
 mod sweep;
 #[cfg(test)]
 mod tests;
-mod text;
 
 pub use error::ScenarioError;
 pub(crate) use fault::fault_of;
 pub use file::Scenario;
-pub use flow::{Flow, OnOff, VideoTable};
-pub use kernel::{Kernel, Setting};
+pub use flow::{Flow, OnOff};
+pub use kernel::{KernelSettings, SysctlValue};
 pub(crate) use layout::of_flow;
 pub use layout::{Layout, Placed};
-pub use link::{Change, Link, Loss, PolicerTable, Queue, QueueLimit, ReorderingTable, Vary};
+pub use link::{Link, Vary};
 pub(crate) use plan::shown;
 pub use plan::{Case, Plan};
 pub use stack::Stack;
 pub(crate) use sweep::label_of;
 pub use sweep::{Draw, Point, Sweep};
-pub use text::{Share, Short, Size, Span, Speed};

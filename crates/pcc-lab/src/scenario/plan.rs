@@ -28,7 +28,7 @@ pub struct Case {
 }
 
 /// The most cases of a scenario.
-const MOST_CASES: usize = 100_000;
+const MAX_CASES: usize = 100_000;
 
 impl Plan {
     /// Reads a scenario file; `overrides` are set before anything else.
@@ -59,10 +59,9 @@ impl Plan {
     ///
     /// When it is neither.
     pub fn use_utility(&mut self, utility: &str) -> Result<(), ScenarioError> {
-        let profiles = pcc::profiles::all();
         for case in &mut self.cases {
             for flow in &mut case.scenario.flow {
-                if profiles.iter().any(|profile| profile.name == flow.controller) {
+                if pcc::profiles::entry(&flow.controller).is_some() {
                     flow.utility = Some(UtilitySpec::Text(utility.to_owned()));
                     flow.check().map_err(|(_, reason)| ScenarioError::at("utility".to_owned(), reason))?;
                 }
@@ -78,8 +77,8 @@ impl Plan {
         let settings: Vec<Setting> = overrides.iter().map(|(key, value)| Setting { sweep: None, key, value }).collect();
         let scenario = apply(&mut table, &settings, &read)?;
         let axes = scenario.sweep.iter().map(|sweep| sweep.points()).collect::<Result<Vec<_>, _>>()?;
-        if axes.iter().map(Vec::len).try_fold(1usize, usize::checked_mul).is_none_or(|cases| cases > MOST_CASES) {
-            return Err(ScenarioError::at("sweep".to_owned(), format!("these are more than {MOST_CASES} cases")));
+        if axes.iter().map(Vec::len).try_fold(1usize, usize::checked_mul).is_none_or(|cases| cases > MAX_CASES) {
+            return Err(ScenarioError::at("sweep".to_owned(), format!("these are more than {MAX_CASES} cases")));
         }
         let names: Vec<&String> = scenario.sweep.iter().map(|sweep| &sweep.name).collect();
         if let Some((index, name)) =

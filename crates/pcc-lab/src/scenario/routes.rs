@@ -3,7 +3,7 @@
 use super::error::ScenarioError;
 use super::fault::Fault;
 use super::file::Scenario;
-use super::flow::{Flow, MOST_FLOWS};
+use super::flow::{Flow, MAX_FLOWS};
 use super::link::Link;
 use crate::link::PathConfig;
 use pcc::Time;
@@ -50,11 +50,10 @@ impl Scenario {
 
     /// What a flow's acknowledgements take, besides the delay of its reverse link.
     pub(super) fn reverse_delay(&self, flow: &Flow) -> Result<Duration, Fault> {
-        let forward: Duration = self.route(flow)?.into_iter().map(|index| self.link[index].delay.0).sum();
-        let back = self.reverse(flow)?.map_or(Duration::ZERO, |index| self.link[index].delay.0);
+        let forward: Duration = self.route(flow)?.into_iter().map(|index| self.link[index].delay).sum();
+        let back = self.reverse(flow)?.map_or(Duration::ZERO, |index| self.link[index].delay);
         match flow.rtt {
             Some(rtt) => rtt
-                .0
                 .checked_sub(forward + back)
                 .ok_or_else(|| ("rtt", format!("this must be at least {:?}, the delay of the links", forward + back))),
             None if flow.reverse.is_some() => Ok(Duration::ZERO),
@@ -66,7 +65,7 @@ impl Scenario {
     pub(super) fn links(&self, folder: &Path, rng: &mut fastrand::Rng) -> Result<Vec<PathConfig>, ScenarioError> {
         let build = |(index, link): (usize, &Link)| {
             let at = |(key, reason): Fault| ScenarioError::at(format!("link.{index}.{key}"), reason);
-            link.build(folder, self.duration.0, rng).map_err(at)
+            link.build(folder, self.duration, rng).map_err(at)
         };
         self.link.iter().enumerate().map(build).collect()
     }
@@ -79,27 +78,27 @@ impl Scenario {
         let Some(capacity) = capacity else {
             return Err(("load", "this is a share of the rate of the route, and no link of it has one".to_owned()));
         };
-        let transfers = capacity as f64 * load.0 / size.0 as f64;
-        if transfers > f64::from(MOST_FLOWS) {
-            return Err(("load", format!("these are {transfers:.0} transfers; at most {MOST_FLOWS} can be simulated")));
+        let transfers = capacity as f64 * load / size as f64;
+        if transfers > f64::from(MAX_FLOWS) {
+            return Err(("load", format!("these are {transfers:.0} transfers; at most {MAX_FLOWS} can be simulated")));
         }
         Ok(Some(transfers))
     }
 
     /// When a flow ends.
     fn end(&self, flow: &Flow) -> Duration {
-        flow.stop.map_or(self.duration.0, |stop| stop.0.min(self.duration.0))
+        flow.stop.map_or(self.duration, |stop| stop.min(self.duration))
     }
 
     /// When the flows of a group begin.
     pub(super) fn starts(&self, flow: &Flow, transfers: Option<f64>, rng: &mut fastrand::Rng) -> Vec<Duration> {
         let Some(transfers) = transfers else {
-            return (0..flow.count).map(|index| flow.start.0 + flow.stagger.0 * index).collect();
+            return (0..flow.count).map(|index| flow.start + flow.stagger * index).collect();
         };
         let end = self.end(flow);
         let mean_gap = end.as_secs_f64() / transfers;
         let mut starts = Vec::new();
-        let mut at = flow.start.0;
+        let mut at = flow.start;
         while at < end {
             starts.push(at);
             // An exponential gap, by inversion; 1 - u is never 0.

@@ -14,31 +14,16 @@ pub enum Stack {
     Tcp,
 }
 
-/// What noq's own controllers are called after.
+/// What begins the names of noq's own controllers.
 pub(super) const OF_NOQ: &str = "noq-";
-
-/// The kernel's controllers, and their counterparts among ours.
-const OF_KERNEL: [(&str, &str); 11] = [
-    ("bbr", "bbr1"),
-    ("bic", "bic"),
-    ("cubic", "cubic"),
-    ("hybla", "hybla"),
-    ("illinois", "illinois"),
-    ("pcc_allegro", "kernel-allegro"),
-    ("pcc_vivace", "kernel-vivace"),
-    ("pcc_vivaceloss", "kernel-vivace-loss"),
-    ("reno", "newreno"),
-    ("vegas", "vegas"),
-    ("westwood", "westwood"),
-];
-
-/// What stands for a controller of the kernel in the simulator.
-pub(super) fn counterpart_of_kernel(name: &str) -> Option<&'static str> {
-    OF_KERNEL.iter().find(|(kernel, _)| *kernel == name).map(|(_, ours)| *ours)
-}
 
 /// The controller of noq's own called `name`, if it is one.
 pub(super) fn of_noq(name: &str) -> Option<Algorithm> {
     let algorithm = name.strip_prefix(OF_NOQ)?.parse::<Algorithm>().ok()?;
     algorithm.profile().is_none().then_some(algorithm)
+}
+
+/// The names of noq's own controllers.
+pub(super) fn names_of_noq() -> String {
+    Algorithm::OF_NOQ.map(|algorithm| format!("{OF_NOQ}{algorithm}")).join(", ")
 }

@@ -23,7 +23,7 @@ pub struct Sweep {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Draw {
-    /// How many.
+    /// How many cases to draw.
     pub cases: u32,
     /// The seed of the draws; other than the seed of runs, so that all compete in the same cases.
     #[serde(default)]
@@ -35,9 +35,9 @@ pub struct Draw {
 /// A point on an axis: what it is called, and the keys to set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// Its label.
+    /// What tables and plots call it.
     pub label: String,
-    /// Keys and values.
+    /// The keys to set, each with its value.
     pub set: Vec<(String, Value)>,
 }
 
@@ -79,12 +79,12 @@ impl Sweep {
 }
 
 /// The most cases that are drawn.
-const MOST_DRAWN: u32 = 1000;
+const MAX_DRAWN: u32 = 1000;
 
 impl Draw {
     fn points(&self) -> Result<Vec<Point>, String> {
-        if !(1..=MOST_DRAWN).contains(&self.cases) {
-            return Err(format!("draw.cases must be between 1 and {MOST_DRAWN}"));
+        if !(1..=MAX_DRAWN).contains(&self.cases) {
+            return Err(format!("draw.cases must be between 1 and {MAX_DRAWN}"));
         }
         let ranges: Vec<(&String, Range)> =
             self.from.iter().map(|(key, range)| Ok((key, Range::read(key, range)?))).collect::<Result<_, String>>()?;

@@ -1,6 +1,7 @@
 //! What is wrong in a scenario is named with its place and with what would be right.
 
 use super::Plan;
+use crate::link::{Limit, QueueConfig, QueueKind};
 use std::path::Path;
 use toml::Value;
 
@@ -51,8 +52,41 @@ fn sweeps_are_combined_and_the_last_runs_fastest() {
     let cases: Vec<String> = plan.cases.iter().map(|case| super::plan::shown(&case.labels)).collect();
     assert_eq!(cases[..2], ["buffer = 30kB, sender = cubic", "buffer = 30kB, sender = vivace-latency"]);
     assert_eq!(cases.len(), 4);
-    assert!(plan.cases.iter().all(|case| case.scenario.duration.0.as_secs() == 3));
+    assert!(plan.cases.iter().all(|case| case.scenario.duration.as_secs() == 3));
     assert_eq!(plan.cases[3].scenario.flow[0].controller, "vivace-latency");
+}
+
+#[test]
+fn a_queue_is_a_limit_or_a_kind_and_a_limit() {
+    let queue = |queue: &str| plan(&SCENARIO.replacen("\"30kB\"", queue, 1), &[]).unwrap().scenario.link[0].queue;
+    let kinds = ["drop-tail", "codel", "drr", "fq-codel"];
+    for (name, kind) in kinds.into_iter().zip(QueueKind::ALL).chain([("fair-queue", &QueueKind::Drr)]) {
+        let config = QueueConfig { kind: *kind, limit: Limit::Packets(50) };
+        assert_eq!(queue(&format!("{{ kind = \"{name}\", limit = \"50 packets\" }}")), Some(config));
+    }
+    assert_eq!(queue("\"30kB\""), Some(QueueConfig::from(30_000)));
+    let error = |queue| error_with("queue = \"30kB\"", queue);
+    assert_parts(
+        &error("queue = { kind = \"red\", limit = \"30kB\" }"),
+        &["line 8", "unknown variant `red`", "`codel`"],
+    );
+    assert_parts(&error("queue = { kind = \"codel\" }"), &["line 8", "missing field `limit`"]);
+    assert_parts(&error("queue = \"30\""), &["line 8", "\"30\": the unit is missing; write for example 375kB"]);
+    assert_parts(&error("queue = []"), &["line 8", "expected a queue limit such as \"75kB\" or \"50 packets\""]);
+}
+
+#[test]
+fn quantities_are_checked_where_they_stand() {
+    let error = |line: &str| error_with("delay = \"10ms\"", line);
+    assert_parts(&error("delay = 10"), &["line 7", "10 doesn't do; expected a duration such as \"30ms\""]);
+    assert_parts(&error("delay = true"), &["line 7", "expected a duration such as \"30ms\""]);
+    assert_parts(&error("delay = \"9999999s\""), &["line 7", "the longest is 1000000s"]);
+    assert_parts(&error("loss = \"120%\""), &["line 7", "a loss must be at least 0 and less than 100%"]);
+    assert_parts(&error("loss = { to-bad = 2, to-good = 1, loss-bad = 1 }"), &["line 7", "2 doesn't do", "or 0.01"]);
+    assert_parts(&error("aggregation = \"5\""), &["line 7", "the unit is missing; write for example 30ms"]);
+    assert_parts(&error("policer = { rate = \"1mbit\" }"), &["line 7", "missing field `burst`"]);
+    assert_parts(&error("schedule = [{ at = \"x\" }]"), &["line 7", "this does not start with a number"]);
+    assert_parts(&error("vary = { every = \"1s\", delay = [\"1ms\"] }"), &["line 7", "invalid length 1"]);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! When a measurement begins, and when each bin ends.
 
-use super::BIN;
 use pcc::Time;
 use std::time::Duration;
+
+/// The time that each bin of a series spans: bytes are counted and samples taken for each.
+pub const BIN: Duration = Duration::from_millis(100);
 
 /// When something is to be noted.
 #[derive(Debug)]

@@ -1,11 +1,12 @@
 //! A flow in the simulated network: its two ends, the way back between them, and what is counted.
 
-use super::HEADER_BYTES;
 use super::outcome::{FlowOutcome, Sample};
 use super::player::Player;
 use super::receiver::{Ack, Receiver};
 use super::sender::{Departure, Sender};
+use super::simulation::FlowConfig;
 use super::source::{App, Source};
+use super::wire::HEADER_BYTES;
 use pcc::Time;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -33,7 +34,7 @@ struct Ends {
 }
 
 impl Flow {
-    pub fn new(flow: super::Flow, packet_bytes: u32, end: Time, rng: fastrand::Rng) -> Flow {
+    pub fn new(flow: FlowConfig, packet_bytes: u32, end: Time, rng: fastrand::Rng) -> Flow {
         let player = match flow.app {
             App::Video(video) => Some(Player::new(video, flow.start, u64::from(packet_bytes - HEADER_BYTES))),
             _ => None,

@@ -1,8 +1,8 @@
 //! Links in virtual time, and when what happens next: what the simulator and the emulator have in common.
 
-use super::LinkOutcome;
 use super::agenda::Agenda;
 use super::clock::Clock;
+use super::outcome::LinkOutcome;
 use crate::link::{Counters, Delivered, Path, PathConfig};
 use pcc::Time;
 use std::time::Duration;

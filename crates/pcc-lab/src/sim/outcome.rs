@@ -1,24 +1,25 @@
 //! What came of a run.
 
-use super::BIN;
+use super::clock::BIN;
 use crate::link::Counters;
 use hdrhistogram::Histogram;
 use pcc::{Rate, Time};
 use std::time::Duration;
 
-/// What came of a run.
+/// What came of a simulation, or of a run on the emulator.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// Per flow.
+    /// What came of each flow, in the order of the simulation.
     pub flows: Vec<FlowOutcome>,
-    /// Per link.
+    /// What came of each link, in the order of the simulation.
     pub links: Vec<LinkOutcome>,
 }
 
 /// What came of a flow. Totals count from the beginning of the measurement on.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct FlowOutcome {
-    /// When it began.
+    /// When it began to send.
     pub start: Time,
     /// When it was complete, was stopped, or the run ended.
     pub end: Time,
@@ -55,6 +56,7 @@ pub struct Sample {
 
 /// What came of a link.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct LinkOutcome {
     /// Its packets from the beginning of the measurement on.
     pub counters: Counters,
@@ -120,13 +122,13 @@ pub struct Distribution {
 }
 
 /// Longer durations count as this.
-const LONGEST: Duration = Duration::from_secs(1000);
+const MAX_DURATION: Duration = Duration::from_secs(1000);
 
 impl Distribution {
     /// Adds one value.
     pub fn add(&mut self, value: Duration) {
         if self.histogram.is_none() {
-            self.histogram = Histogram::new_with_max(LONGEST.as_micros() as u64, 2).ok();
+            self.histogram = Histogram::new_with_max(MAX_DURATION.as_micros() as u64, 2).ok();
         }
         if let Some(histogram) = &mut self.histogram {
             histogram.saturating_record(value.as_micros() as u64);
@@ -135,7 +137,7 @@ impl Distribution {
         self.count += 1;
     }
 
-    /// Both together.
+    /// The values of both together.
     #[must_use]
     pub fn with(mut self, other: &Distribution) -> Distribution {
         match (&mut self.histogram, &other.histogram) {

@@ -55,7 +55,7 @@ impl Player {
         }
     }
 
-    /// When the next chunk should be asked for: at once if the one before is complete, but not before the buffer has room.
+    /// When the next chunk should be asked for: at once if the one before is complete, but not before one more fits into the buffer.
     pub fn next_request(&self) -> Option<Time> {
         let excess = (self.buffered + self.video.chunk).saturating_sub(self.video.buffer.max(self.video.chunk));
         (self.requested == self.complete).then(|| self.updated + excess)

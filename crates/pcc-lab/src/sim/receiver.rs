@@ -1,9 +1,24 @@
 //! The receiving end of a flow: what has arrived, and when that is acknowledged.
 
-use super::AckPolicy;
 use pcc::Time;
 use std::collections::VecDeque;
 use std::time::Duration;
+
+/// When a receiver acknowledges; what arrives out of order it acknowledges at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckPolicy {
+    /// As soon as this many packets have arrived, at least 1 ...
+    pub every: u64,
+    /// ... or one has waited for this long.
+    pub max_delay: Duration,
+}
+
+impl Default for AckPolicy {
+    /// Each packet, as in UDT and the authors' senders.
+    fn default() -> Self {
+        AckPolicy { every: 1, max_delay: Duration::from_millis(25) }
+    }
+}
 
 /// A packet that arrived, in the order of arrival.
 #[derive(Clone, Copy, Debug)]

@@ -6,6 +6,7 @@ use std::time::Duration;
 const GRANULARITY: Duration = Duration::from_millis(1);
 /// The probe timeout before the first sample: kInitialRtt and its variation.
 const INITIAL_TIMEOUT: Duration = Duration::from_millis(999);
+
 /// Smoothed round-trip time and its variation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RttEstimate {

@@ -11,7 +11,8 @@ use std::time::Duration;
 const PACKET_THRESHOLD: u64 = 3;
 /// Deterministic pacing into a drop-tail queue locks the phases of flows (SPEC 0.7): each gap varies by this fraction.
 const SEND_JITTER: f64 = 0.1;
-/// A packet that the network has and the sender knows no fate of.
+
+/// A packet that was sent and of which the sender has not heard.
 #[derive(Clone, Copy, Debug)]
 struct Outstanding {
     sent: Time,

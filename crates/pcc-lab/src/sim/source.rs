@@ -1,7 +1,9 @@
 //! Where a flow's data comes from.
 
-use super::HEADER_BYTES;
+use super::wire::HEADER_BYTES;
+use crate::quantity::read;
 use pcc::{Rate, Time};
+use serde::Deserialize;
 use std::time::Duration;
 
 /// What an application does.
@@ -24,21 +26,26 @@ pub enum App {
     },
     /// It produces data at a constant bit rate.
     ConstantRate {
-        /// Of data, without headers; more than zero.
+        /// The rate of data, without headers; more than zero.
         rate: Rate,
     },
     /// A viewer asks for one chunk of a video after the other and plays them; see [`Video`].
     Video(Video),
 }
 
-/// A chunked video: the next chunk is asked for, half a round trip ahead of it, when the one before is complete and the buffer has room.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A chunked video: the next chunk is asked for, half a round trip ahead of it, when the one before is complete and another one fits
+/// into the buffer: `{ bitrate = "30mbit", chunk = "1s", buffer = "4s" }`.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Video {
     /// The bit rate of the video; more than zero.
+    #[serde(deserialize_with = "read")]
     pub bitrate: Rate,
     /// The playing time of a chunk; more than zero.
+    #[serde(deserialize_with = "read")]
     pub chunk: Duration,
     /// The playing time that the viewer holds at most, at least a chunk.
+    #[serde(deserialize_with = "read")]
     pub buffer: Duration,
 }
 

@@ -1,10 +1,11 @@
 //! The simulator against what must be so, and against closed forms.
 
 use super::*;
-use crate::link::{Aggregation, Loss, Queue, Reordering};
-use pcc::{AckedPacket, LostPacket, Rate, SentPacket, profiles};
+use crate::link::{Aggregation, Limit, Loss, PathConfig, QueueConfig, QueueKind, Reordering};
+use pcc::{AckedPacket, CongestionControl, LostPacket, Rate, SentPacket, Time, profiles};
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// Sends at a constant mean rate whatever happens; with `poisson` at exponential gaps. Counts what it is told.
 #[derive(Debug)]
@@ -63,8 +64,8 @@ fn bottleneck(mbps: f64, queue: u64) -> PathConfig {
     PathConfig { capacity: Rate::from_mbps(mbps).into(), queue: queue.into(), ..PathConfig::delay_only(15 * MS) }
 }
 
-fn bulk(control: impl CongestionControl + 'static) -> Flow {
-    Flow::bulk(Box::new(control), 15 * MS)
+fn bulk(control: impl CongestionControl + 'static) -> FlowConfig {
+    FlowConfig::bulk(Box::new(control), 15 * MS)
 }
 
 /// The mean wait in an M/D/1 queue is load / (2 (1 - load)) service times (Pollaczek and Khinchine).
@@ -94,7 +95,7 @@ fn an_overloaded_link_drops_the_excess() {
 /// An idle path: the round trip is the propagation and the transmission.
 #[test]
 fn a_lone_packet_takes_the_base_round_trip() {
-    let flows = vec![Flow { app: App::Transfer { bytes: 1460 }, ..bulk(Unresponsive::new(1.0, false)) }];
+    let flows = vec![FlowConfig { app: App::Transfer { bytes: 1460 }, ..bulk(Unresponsive::new(1.0, false)) }];
     let outcome = Simulation::dumbbell(bottleneck(100.0, 15_000), flows, Duration::from_secs(1), 1).run();
     let flow = &outcome.flows[0];
     assert_eq!((flow.complete, flow.sent, flow.delivered_bytes), (Some(true), 1, 1500));
@@ -114,7 +115,7 @@ fn transfers_complete_over_the_worst_path() {
         aggregation: Some(Aggregation { period: 20 * MS }),
         ..PathConfig::delay_only(15 * MS)
     };
-    let flow = |seed| Flow {
+    let flow = |seed| FlowConfig {
         app: App::Transfer { bytes: 300_000 },
         reverse: Some(1),
         acks: AckPolicy { every: 2, max_delay: 25 * MS },
@@ -131,7 +132,7 @@ fn transfers_complete_over_the_worst_path() {
 
 #[test]
 fn every_application_keeps_its_pattern() {
-    let app = |app| Flow { app, ..bulk(Unresponsive::new(40.0, false)) };
+    let app = |app| FlowConfig { app, ..bulk(Unresponsive::new(40.0, false)) };
     let second = Duration::from_secs(1);
     let flows = vec![
         app(App::ConstantRate { rate: Rate::from_mbps(5.0) }),
@@ -151,7 +152,8 @@ fn every_application_keeps_its_pattern() {
 /// Two flows over one link each and one over both: a parking lot.
 #[test]
 fn a_route_may_pass_several_links() {
-    let flow = |route: &[usize], seed| Flow { route: route.to_vec(), ..bulk(profiles::vivace_latency().build(seed)) };
+    let flow =
+        |route: &[usize], seed| FlowConfig { route: route.to_vec(), ..bulk(profiles::vivace_latency().build(seed)) };
     let flows = vec![flow(&[0, 1], 1), flow(&[0], 2), flow(&[1], 3)];
     let simulation = Simulation::dumbbell(bottleneck(50.0, 75_000), flows, Duration::from_secs(30), 1);
     let outcome = Simulation { links: vec![bottleneck(50.0, 75_000), bottleneck(20.0, 75_000)], ..simulation }.run();
@@ -177,10 +179,11 @@ fn a_longer_run_begins_the_same() {
 }
 
 fn any_link() -> impl Strategy<Value = PathConfig> {
+    let queue_of = |kind, limit| QueueConfig { kind, limit };
     let queue = prop_oneof![
-        (2_000..200_000u64).prop_map(Queue::from),
-        (3..100u64).prop_map(|packets| Queue::CoDel(crate::link::Limit::Packets(packets))),
-        (3_000..100_000u64).prop_map(|bytes| Queue::fq_codel(crate::link::Limit::Bytes(bytes))),
+        (2_000..200_000u64).prop_map(QueueConfig::from),
+        (3..100u64).prop_map(move |packets| queue_of(QueueKind::CoDel, Limit::Packets(packets))),
+        (3_000..100_000u64).prop_map(move |bytes| queue_of(QueueKind::FqCoDel, Limit::Bytes(bytes))),
     ];
     let reordering = prop::option::of((0.0..0.3f64, 0..50u32));
     (1.0..50.0f64, 0..100u32, queue, 0.0..0.3f64, 0..20u32, reordering).prop_map(
@@ -198,13 +201,13 @@ fn any_link() -> impl Strategy<Value = PathConfig> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Every packet is delivered, dropped or on its way exactly once; its sender hears one fate of it; and data counts once.
+    /// Every packet is delivered, dropped or on its way exactly once; its sender hears one outcome of it; and data counts once.
     #[test]
     fn packets_are_conserved(links in prop::collection::vec(any_link(), 1..3), mbps in 0.5..60.0f64, seed: u64) {
         let control = Unresponsive::new(mbps, true);
         let told = control.told.clone();
         let hops = links.len();
-        let flow = Flow { route: (0..hops).collect(), ..bulk(control) };
+        let flow = FlowConfig { route: (0..hops).collect(), ..bulk(control) };
         let simulation = Simulation::dumbbell(links[0].clone(), vec![flow], Duration::from_secs(3), seed);
         let outcome = Simulation { links, ..simulation }.run();
         let (flow, told) = (&outcome.flows[0], *told.lock().unwrap());

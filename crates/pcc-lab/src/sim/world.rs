@@ -5,10 +5,18 @@ use super::network::{Due, Network, Tick};
 use super::outcome::Outcome;
 use super::receiver::Ack;
 use super::sender::Departure;
-use super::{ACK_BYTES, Simulation};
+use super::simulation::Simulation;
+use super::wire::ACK_BYTES;
 use crate::link::Delivered;
 use pcc::Time;
 use std::time::Duration;
+
+impl Simulation {
+    /// Runs it to its end.
+    pub fn run(self) -> Outcome {
+        World::new(self).run()
+    }
+}
 
 /// What a link carries.
 #[derive(Clone, Copy, Debug)]
@@ -30,14 +38,14 @@ enum Body {
 }
 
 #[derive(Debug)]
-pub(super) struct World {
+struct World {
     network: Network<InTransit>,
     flows: Vec<Flow>,
     end: Time,
 }
 
 impl World {
-    pub fn new(simulation: Simulation) -> World {
+    fn new(simulation: Simulation) -> World {
         let mut seeds = fastrand::Rng::with_seed(simulation.seed);
         let end = Time::ZERO + simulation.duration;
         let Simulation { links, flows, packet_bytes, measure_from, record, .. } = simulation;
@@ -50,7 +58,7 @@ impl World {
         World { network, flows, end }
     }
 
-    pub fn run(mut self) -> Outcome {
+    fn run(mut self) -> Outcome {
         while let Some((now, due)) = self.network.next_due().filter(|(now, _)| *now < self.end) {
             match due {
                 Due::Link(link) => self.on_link(now, link),

@@ -1,4 +1,4 @@
-//! What a run gives.
+//! What came of a run.
 
 use crate::link::Counters;
 use noq_proto::ConnectionError;
@@ -7,16 +7,18 @@ use std::time::Duration;
 
 /// A datagram of the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Departure {
-    /// When it left.
+    /// When it left the sender.
     pub time: Time,
     /// Its UDP payload in bytes.
     pub bytes: u64,
 }
 
-/// The outcome of a run.
+/// What came of a run of a [`Bulk`](super::Bulk).
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Report {
+#[non_exhaustive]
+pub struct BulkReport {
     /// The length of a bin of the series below.
     pub bin: Duration,
     /// Stream bytes that the receiving application read, for each bin.
@@ -41,7 +43,7 @@ pub struct Report {
     pub closed: Option<ConnectionError>,
 }
 
-impl Report {
+impl BulkReport {
     /// Stream bytes read by the receiving application.
     pub fn delivered_bytes(&self) -> u64 {
         self.delivered.iter().sum()

@@ -1,12 +1,14 @@
 //! The loop of events, and the applications at both ends.
 
+use super::bulk::Bulk;
 use super::host::{self, Datagram, Host};
-use super::{Bulk, Departure, Report};
+use super::report::{BulkReport, Departure};
+use crate::controller::EventLog;
 use crate::link::{Delivered, Path};
 use bytes::Bytes;
 use noq_proto::{Dir, PathId, StreamEvent, StreamId, TransportConfig};
-use pcc::Time;
-use pcc_quic::Transport;
+use pcc::{Profile, Time};
+use pcc_quic::{Factory, Transport};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -18,7 +20,32 @@ const FLOW: u32 = 0;
 
 static DATA: [u8; 1 << 16] = [0; 1 << 16];
 
-pub(super) struct World<'a> {
+impl Bulk {
+    /// Runs with a named algorithm; the report has its monitor intervals, if it has such.
+    pub fn run(&self, transport: &Transport) -> BulkReport {
+        match (transport.algorithm.profile(), transport.max_rate) {
+            (Some(profile), Some(max)) => self.run_profile(profile.with_max_rate(max), transport.seed),
+            (Some(profile), None) => self.run_profile(profile, transport.seed),
+            (None, _) => self.run_with(transport.config()),
+        }
+    }
+
+    /// Runs with a controller of ours, whose random choices come from `seed`; the report has its monitor intervals.
+    pub fn run_profile(&self, profile: Profile, seed: u64) -> BulkReport {
+        let events = EventLog::default();
+        let log = events.clone();
+        let factory = Factory::observed(profile, move |_| Box::new(log.clone())).with_seed(seed);
+        let report = self.run_with(Transport::config_with(factory));
+        BulkReport { events: events.take(), ..report }
+    }
+
+    /// Runs with any configuration of the sender. The receiver has the default of [`Transport`].
+    pub fn run_with(&self, sender: TransportConfig) -> BulkReport {
+        World::new(self, sender).run()
+    }
+}
+
+struct World<'a> {
     setup: &'a Bulk,
     /// Virtual time counts from here; noq only accepts the system's type of instants.
     origin: Instant,
@@ -31,11 +58,11 @@ pub(super) struct World<'a> {
     writing: Option<(StreamId, u64)>,
     bin_bytes: u64,
     next_bin: Time,
-    report: Report,
+    report: BulkReport,
 }
 
 impl<'a> World<'a> {
-    pub(super) fn new(setup: &'a Bulk, mut sender: TransportConfig) -> World<'a> {
+    fn new(setup: &'a Bulk, mut sender: TransportConfig) -> World<'a> {
         let mut receiver = Transport::default().config();
         if let Some(mtu) = setup.mtu {
             for config in [&mut sender, &mut receiver] {
@@ -56,11 +83,11 @@ impl<'a> World<'a> {
             writing: None,
             bin_bytes: 0,
             next_bin: Time::ZERO + setup.bin,
-            report: Report { bin: setup.bin, ..Report::default() },
+            report: BulkReport { bin: setup.bin, ..BulkReport::default() },
         }
     }
 
-    pub(super) fn run(mut self) -> Report {
+    fn run(mut self) -> BulkReport {
         let end = Time::ZERO + self.setup.duration;
         while self.now < end && self.report.closed.is_none() {
             self.step();

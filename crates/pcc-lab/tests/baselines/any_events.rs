@@ -13,7 +13,7 @@ use std::time::Duration;
 
 fn controllers() -> impl Iterator<Item = (&'static str, Box<dyn CongestionControl>)> {
     let build = |name| (name, ControllerConfig::named(name).build(7).expect("a known name"));
-    baselines::names().chain(pcc_tcp::NAMES.iter().copied()).map(build)
+    baselines::names().chain(pcc_tcp::Controller::ALL.map(|controller| controller.name())).map(build)
 }
 
 proptest! {

@@ -7,7 +7,7 @@ mod windows;
 use pcc::Rate;
 use pcc_baselines as baselines;
 use pcc_lab::link::PathConfig;
-use pcc_lab::sim::{Flow, FlowOutcome, Simulation};
+use pcc_lab::sim::{FlowConfig, FlowOutcome, Simulation};
 use std::time::Duration;
 
 fn link(mbps: f64, rtt_ms: u64, loss: f64, queue: u64) -> PathConfig {
@@ -20,7 +20,7 @@ fn link(mbps: f64, rtt_ms: u64, loss: f64, queue: u64) -> PathConfig {
 }
 
 fn simulation(names: &[&str], path: &PathConfig, seconds: u64) -> Simulation {
-    let flow = |name: &&str| Flow::bulk(baselines::build(name, 1).expect("a known name"), path.delay);
+    let flow = |name: &&str| FlowConfig::bulk(baselines::build(name, 1).expect("a known name"), path.delay);
     let flows = names.iter().map(flow).collect();
     Simulation::dumbbell(path.clone(), flows, Duration::from_secs(seconds), 1)
 }

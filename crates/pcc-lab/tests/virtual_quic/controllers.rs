@@ -31,7 +31,7 @@ impl CongestionControl for Fixed {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum Outcome {
     Acked,
     Lost,
     Discarded,
@@ -40,30 +40,30 @@ pub enum Fate {
 /// What the sender's controller was told.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    pub sent: BTreeMap<u64, (SentPacket, Option<Fate>)>,
+    pub sent: BTreeMap<u64, (SentPacket, Option<Outcome>)>,
     /// Whatever breaks the contract, in words.
     pub errors: Vec<String>,
     open: Option<Time>,
 }
 
 impl Ledger {
-    pub fn count(&self, fate: Option<Fate>) -> usize {
-        self.sent.values().filter(|(_, given)| *given == fate).count()
+    pub fn count(&self, outcome: Option<Outcome>) -> usize {
+        self.sent.values().filter(|(_, given)| *given == outcome).count()
     }
 
     fn error(&mut self, error: String) {
         self.errors.push(error);
     }
 
-    fn fate(&mut self, at: Time, number: u64, fate: Fate, same: impl Fn(&SentPacket) -> bool) {
+    fn outcome(&mut self, at: Time, number: u64, outcome: Outcome, same: impl Fn(&SentPacket) -> bool) {
         if self.open.is_some_and(|open| open != at) {
             self.error(format!("the batch of {:?} was not closed before {at:?}", self.open));
         }
         self.open = Some(at);
         match self.sent.get_mut(&number) {
-            Some((packet, given @ None)) if same(packet) => *given = Some(fate),
+            Some((packet, given @ None)) if same(packet) => *given = Some(outcome),
             other => {
-                let error = format!("{fate:?} for {number}: {other:?}");
+                let error = format!("{outcome:?} for {number}: {other:?}");
                 self.error(error);
             }
         }
@@ -111,20 +111,20 @@ impl CongestionControl for Recorder {
         let same = |sent: &SentPacket| {
             (sent.time, sent.bytes) == (packet.sent, packet.bytes) && packet.rtt == packet.time.since(packet.sent)
         };
-        self.ledger().fate(packet.time, packet.number, Fate::Acked, same);
+        self.ledger().outcome(packet.time, packet.number, Outcome::Acked, same);
         self.inner.on_packet_acked(packet);
     }
 
     fn on_packet_lost(&mut self, packet: &LostPacket) {
         let same = |sent: &SentPacket| (sent.time, sent.bytes) == (packet.sent, packet.bytes);
-        self.ledger().fate(packet.time, packet.number, Fate::Lost, same);
+        self.ledger().outcome(packet.time, packet.number, Outcome::Lost, same);
         self.inner.on_packet_lost(packet);
     }
 
     fn on_packet_discarded(&mut self, number: u64) {
         let mut ledger = self.ledger();
         match ledger.sent.get_mut(&number) {
-            Some((_, given @ None)) => *given = Some(Fate::Discarded),
+            Some((_, given @ None)) => *given = Some(Outcome::Discarded),
             other => {
                 let error = format!("{number} discarded: {other:?}");
                 ledger.error(error);

@@ -3,7 +3,7 @@
 use crate::controllers::Fixed;
 use pcc::Rate;
 use pcc_lab::link::PathConfig;
-use pcc_lab::virtual_quic::{Bulk, Report};
+use pcc_lab::virtual_quic::{Bulk, BulkReport};
 use pcc_quic::{Algorithm, Transport};
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn wide() -> Bulk {
     Bulk { duration: 2000 * MS, ..Bulk::over(PathConfig::delay_only(10 * MS)) }
 }
 
-fn at_fixed_rate(mbps: f64, bulk: &Bulk) -> Report {
+fn at_fixed_rate(mbps: f64, bulk: &Bulk) -> BulkReport {
     bulk.run_with(Transport::config_with(Fixed::factory(mbps)))
 }
 

@@ -2,7 +2,7 @@
 
 use pcc::Rate;
 use pcc_lab::link::PathConfig;
-use pcc_lab::virtual_quic::{Bulk, Report};
+use pcc_lab::virtual_quic::{Bulk, BulkReport};
 use pcc_quic::{Algorithm, Transport};
 use std::fmt::Write;
 use std::time::Duration;
@@ -27,7 +27,7 @@ fn table(mbps: f64, rtt_ms: u64, loss: f64, queue: u64, secs: u32) -> String {
     table
 }
 
-fn row(bulk: &Bulk, report: &Report) -> String {
+fn row(bulk: &Bulk, report: &BulkReport) -> String {
     assert_eq!(report.closed, None);
     let end = bulk.duration;
     let (all, half) = (report.goodput(Duration::ZERO, end), report.goodput(end / 2, end));

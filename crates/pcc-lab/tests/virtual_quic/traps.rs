@@ -1,6 +1,6 @@
 //! What noq does not tell a controller, or tells it wrong.
 
-use crate::controllers::{Fate, Fixed, recorded};
+use crate::controllers::{Fixed, Outcome, recorded};
 use pcc::{Rate, profiles};
 use pcc_lab::link::PathConfig;
 use pcc_lab::virtual_quic::Bulk;
@@ -31,11 +31,11 @@ fn every_packet_gets_exactly_one_fate() {
         assert_eq!(ledger.errors, [""; 0]);
         assert_eq!(report.closed, None);
 
-        let (acked, lost) = (ledger.count(Some(Fate::Acked)), ledger.count(Some(Fate::Lost)));
+        let (acked, lost) = (ledger.count(Some(Outcome::Acked)), ledger.count(Some(Outcome::Lost)));
         assert!(acked > 5000 && lost > 100, "{acked} acknowledged, {lost} lost");
-        let open: Vec<_> = ledger.sent.values().filter(|(_, fate)| fate.is_none()).collect();
+        let open: Vec<_> = ledger.sent.values().filter(|(_, outcome)| outcome.is_none()).collect();
         let newest = ledger.sent.values().last().expect("packets").0.time;
-        assert!(open.iter().all(|(packet, _)| newest.since(packet.time) < 200 * MS), "without fate: {open:?}");
+        assert!(open.iter().all(|(packet, _)| newest.since(packet.time) < 200 * MS), "without outcome: {open:?}");
         assert!(ledger.sent.values().all(|(packet, _)| packet.bytes <= report.mtu.into()), "a probe was reported");
     }
 }
@@ -47,7 +47,7 @@ fn lost_mtu_probes_are_not_losses() {
     let report = bulk.run_with(Transport::config_with(factory));
     assert!((1250..=1300).contains(&report.mtu), "{}", report.mtu);
     assert!(report.departures.iter().any(|departure| departure.bytes > 1300), "no probe was lost");
-    assert_eq!(ledger.lock().expect("the run is over").count(Some(Fate::Lost)), 0);
+    assert_eq!(ledger.lock().expect("the run is over").count(Some(Outcome::Lost)), 0);
 }
 
 #[test]

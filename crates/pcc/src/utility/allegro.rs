@@ -1,6 +1,6 @@
 //! The utilities of Allegro (NSDI 2015). Rates are in Mbit/s; the functions are homogeneous in the rate, so any unit would do.
 
-use super::{Utility, sigmoid};
+use super::function::{Utility, sigmoid};
 use crate::monitor::Measurement;
 
 /// Loss below which the safe utility hardly punishes (Allegro 2015, section 2.2).
@@ -18,9 +18,14 @@ pub struct Safe {
     pub alpha: f64,
 }
 
+impl Safe {
+    /// alpha = 100 (Allegro 2015, section 2.2).
+    pub const DEFAULT: Safe = Safe { alpha: 100.0 };
+}
+
 impl Default for Safe {
     fn default() -> Self {
-        Safe { alpha: 100.0 }
+        Safe::DEFAULT
     }
 }
 
@@ -57,9 +62,14 @@ pub struct TcpFriendly {
     pub beta: f64,
 }
 
+impl TcpFriendly {
+    /// beta = 10 (Allegro 2015, section 2.4).
+    pub const DEFAULT: TcpFriendly = TcpFriendly { safe: Safe::DEFAULT, beta: 10.0 };
+}
+
 impl Default for TcpFriendly {
     fn default() -> Self {
-        TcpFriendly { safe: Safe::default(), beta: 10.0 }
+        TcpFriendly::DEFAULT
     }
 }
 

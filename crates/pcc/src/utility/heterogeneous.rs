@@ -1,6 +1,6 @@
 //! The utility that divides a link in chosen shares (Vivace 2018, eq. 3).
 
-use super::Utility;
+use super::function::Utility;
 use crate::monitor::Measurement;
 use crate::units::Rate;
 

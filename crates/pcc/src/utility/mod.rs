@@ -1,48 +1,71 @@
 //! Utility functions: what a monitor interval was worth.
 
 mod allegro;
-mod config;
+mod function;
 mod heterogeneous;
 #[cfg(test)]
 mod tests;
 mod vivace;
 
 pub use allegro::{Interactive, LossResilient, Safe, TcpFriendly};
-pub use config::UtilityConfig;
+pub use function::{Utility, sigmoid};
 pub use heterogeneous::Heterogeneous;
 pub use vivace::{SmallLoss, Vivace};
 
-use crate::monitor::Measurement;
-use core::fmt::Debug;
+use alloc::sync::Arc;
 
-/// Turns the result of a monitor interval into one number; the controller moves the rate to where it grows.
-///
-/// Any function of a measurement can be one:
-///
-/// ```
-/// use pcc::utility::{Utility, UtilityConfig};
-/// use pcc::{Measurement, Profile, profiles};
-///
-/// #[derive(Debug)]
-/// struct ThroughputOnly;
-///
-/// impl Utility for ThroughputOnly {
-///     fn utility(&self, interval: &Measurement) -> f64 {
-///         interval.throughput().mbps()
-///     }
-/// }
-///
-/// let profile = Profile { utility: UtilityConfig::own(ThroughputOnly), ..profiles::vivace_loss() };
-/// let controller = profile.build(1);
-/// ```
-pub trait Utility: Debug + Send + Sync {
-    /// The utility of an interval. Allegro only compares utilities; Vivace takes their slope in units of
-    /// utility per Mbit/s, so their scale matters there.
-    fn utility(&self, interval: &Measurement) -> f64;
+/// Makes [`UtilityConfig`] from the list of the built-in utilities: the name in text, the variant, and the constants if
+/// nobody sets others.
+macro_rules! built_in {
+    ($($(#[$doc:meta])* $name:literal: $utility:ident = $constants:expr,)*) => {
+        /// A utility function and its constants.
+        #[derive(Clone, Debug)]
+        #[non_exhaustive]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(tag = "kind"))]
+        pub enum UtilityConfig {
+            $(
+                $(#[$doc])*
+                #[cfg_attr(feature = "serde", serde(rename = $name))]
+                $utility($utility),
+            )*
+            /// Your own, which has no text.
+            #[cfg_attr(feature = "serde", serde(skip_deserializing, serialize_with = "crate::text::no_text"))]
+            Own(Arc<dyn Utility>),
+        }
+
+        impl UtilityConfig {
+            /// The built-in ones: the name that each has in text, and its default constants.
+            pub const BUILT_IN: &[(&'static str, UtilityConfig)] = &[$(($name, UtilityConfig::$utility($constants)),)*];
+
+            /// The function itself, to be called without a look at its kind.
+            pub fn shared(&self) -> Arc<dyn Utility> {
+                match self {
+                    $(UtilityConfig::$utility(utility) => Arc::new(*utility),)*
+                    UtilityConfig::Own(utility) => utility.clone(),
+                }
+            }
+        }
+    };
 }
 
-/// The sigmoid 1 / (1 + e^(steepness * y)), which falls from 1 to 0 around y = 0 (Allegro 2015, section 2.2).
-pub fn sigmoid(steepness: f64, y: f64) -> f64 {
-    // Beyond 700 the exponential leaves the range of f64 (SPEC 1.2).
-    1.0 / (1.0 + libm::exp((steepness * y).clamp(-700.0, 700.0)))
+built_in! {
+    /// Allegro's default.
+    "safe": Safe = Safe::DEFAULT,
+    /// Allegro's that backs off when the round-trip time grows.
+    "tcp-friendly": TcpFriendly = TcpFriendly::DEFAULT,
+    /// Allegro's that favours low delay.
+    "interactive": Interactive = Interactive { safe: Safe::DEFAULT },
+    /// Allegro's for heavy random loss.
+    "loss-resilient": LossResilient = LossResilient,
+    /// Vivace's; by default [`Vivace::LATENCY`].
+    "vivace": Vivace = Vivace::LATENCY,
+    /// Vivace's that divides a link in chosen shares; by default with the weight 2, which is half of a link.
+    "heterogeneous": Heterogeneous = Heterogeneous { weight: 2.0 },
+}
+
+impl UtilityConfig {
+    /// A utility function of your own.
+    pub fn own(utility: impl Utility + 'static) -> UtilityConfig {
+        UtilityConfig::Own(Arc::new(utility))
+    }
 }

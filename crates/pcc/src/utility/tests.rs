@@ -1,6 +1,7 @@
 //! Utilities at the edges; what they weigh in theory is in `tests/theory`.
 
 use super::*;
+use crate::monitor::Measurement;
 use crate::units::Rate;
 
 fn measured(mbps: f64, loss: f64) -> Measurement {

@@ -1,6 +1,6 @@
 //! The utility of Vivace (NSDI 2018, eq. 1).
 
-use super::Utility;
+use super::function::Utility;
 use crate::monitor::Measurement;
 
 /// `x^t - b * x * gradient - c * x * L`, with x in Mbit/s (Vivace 2018, eq. 1).

@@ -119,7 +119,7 @@ pub fn run(args: &Args) -> ExitCode {
 mod tests {
     use super::*;
     use clap::Parser;
-    use pcc_lab::link::Queue;
+    use pcc_lab::link::QueueConfig;
 
     #[derive(Parser)]
     struct Cli {
@@ -134,9 +134,9 @@ mod tests {
     #[test]
     fn the_queue_holds_a_round_trip_if_nothing_else_is_said() {
         let queue = |options| path(options).queue;
-        assert_eq!(queue("--rate 42mbit --rtt 800ms"), Queue::from(4_200_000));
-        assert_eq!(queue("--rate 1mbit --rtt 10ms"), Queue::from(LEAST_QUEUE));
-        assert_eq!(queue("--rate 1mbit --queue 1mb"), Queue::from(1_000_000));
+        assert_eq!(queue("--rate 42mbit --rtt 800ms"), QueueConfig::from(4_200_000));
+        assert_eq!(queue("--rate 1mbit --rtt 10ms"), QueueConfig::from(LEAST_QUEUE));
+        assert_eq!(queue("--rate 1mbit --queue 1mb"), QueueConfig::from(1_000_000));
     }
 
     #[test]

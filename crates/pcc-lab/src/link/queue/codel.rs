@@ -1,7 +1,9 @@
 //! Controlled delay (RFC 8289).
 
-use super::super::MTU;
-use super::fifo::{Fifo, Limit, Packet};
+use super::discipline::Discipline;
+use super::fifo::Fifo;
+use super::limit::Limit;
+use crate::link::packet::{MTU, Packet};
 use pcc::Time;
 use std::time::Duration;
 
@@ -19,33 +21,33 @@ pub(in crate::link) struct CoDel<P> {
     dropped: u64,
 }
 
-impl<P> CoDel<P> {
-    pub(super) fn new(limit: Limit) -> CoDel<P> {
+impl<P> Discipline<P> for CoDel<P> {
+    fn new(limit: Limit) -> CoDel<P> {
         CoDel { packets: Fifo::new(), control: Control::default(), limit, dropped: 0 }
     }
 
-    pub(super) fn offer(&mut self, packet: Packet<P>, serving: Option<&Packet<P>>) {
+    fn offer(&mut self, packet: Packet<P>, serving: Option<&Packet<P>>) {
         if !self.packets.offer(packet, serving, self.limit) {
             self.dropped += 1;
         }
     }
 
-    pub(super) fn take(&mut self, now: Time) -> Option<Packet<P>> {
+    fn take(&mut self, now: Time) -> Option<Packet<P>> {
         let before = self.packets.len();
         let taken = self.control.take(&mut self.packets, now);
         self.dropped += (before - self.packets.len() - usize::from(taken.is_some())) as u64;
         taken
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         self.packets.bytes()
     }
 
-    pub(super) fn len(&self) -> usize {
+    fn len(&self) -> usize {
         self.packets.len()
     }
 
-    pub(super) fn dropped(&self) -> u64 {
+    fn dropped(&self) -> u64 {
         self.dropped
     }
 }

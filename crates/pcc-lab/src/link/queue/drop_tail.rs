@@ -1,6 +1,10 @@
 //! First in, first out.
 
-use super::fifo::{Fifo, Limit, Packet};
+use super::discipline::Discipline;
+use super::fifo::Fifo;
+use super::limit::Limit;
+use crate::link::packet::Packet;
+use pcc::Time;
 
 /// A first-in first-out queue; what does not fit whole is dropped.
 #[derive(Clone, Debug)]
@@ -10,30 +14,30 @@ pub(in crate::link) struct DropTail<P> {
     dropped: u64,
 }
 
-impl<P> DropTail<P> {
-    pub(super) fn new(limit: Limit) -> DropTail<P> {
+impl<P> Discipline<P> for DropTail<P> {
+    fn new(limit: Limit) -> DropTail<P> {
         DropTail { packets: Fifo::new(), limit, dropped: 0 }
     }
 
-    pub(super) fn offer(&mut self, packet: Packet<P>, serving: Option<&Packet<P>>) {
+    fn offer(&mut self, packet: Packet<P>, serving: Option<&Packet<P>>) {
         if !self.packets.offer(packet, serving, self.limit) {
             self.dropped += 1;
         }
     }
 
-    pub(super) fn take(&mut self) -> Option<Packet<P>> {
+    fn take(&mut self, _now: Time) -> Option<Packet<P>> {
         self.packets.pop()
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         self.packets.bytes()
     }
 
-    pub(super) fn len(&self) -> usize {
+    fn len(&self) -> usize {
         self.packets.len()
     }
 
-    pub(super) fn dropped(&self) -> u64 {
+    fn dropped(&self) -> u64 {
         self.dropped
     }
 }

@@ -1,7 +1,10 @@
 //! Deficit round robin (Shreedhar and Varghese, 1996).
 
-use super::super::MTU;
-use super::fifo::{Fifo, Limit, Packet};
+use super::discipline::Discipline;
+use super::fifo::Fifo;
+use super::limit::Limit;
+use crate::link::packet::{MTU, Packet};
+use pcc::Time;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Fair queueing: each flow in turn sends as many bytes as the others, whatever the sizes of its packets.
@@ -25,13 +28,13 @@ struct Flow<P> {
     deficit: u64,
 }
 
-impl<P> Drr<P> {
-    pub(super) fn new(limit: Limit) -> Drr<P> {
+impl<P> Discipline<P> for Drr<P> {
+    fn new(limit: Limit) -> Drr<P> {
         let (flows, active) = (BTreeMap::new(), VecDeque::new());
         Drr { flows, active, in_turn: false, limit, bytes: 0, len: 0, dropped: 0 }
     }
 
-    pub(super) fn offer(&mut self, packet: Packet<P>, serving: Option<&Packet<P>>) {
+    fn offer(&mut self, packet: Packet<P>, serving: Option<&Packet<P>>) {
         let (number, bytes) = (packet.flow, packet.bytes);
         let flow = self.flows.entry(number).or_insert_with(|| Flow { packets: Fifo::new(), deficit: 0 });
         let serving = serving.filter(|serving| serving.flow == number);
@@ -46,7 +49,7 @@ impl<P> Drr<P> {
         self.len += 1;
     }
 
-    pub(super) fn take(&mut self) -> Option<Packet<P>> {
+    fn take(&mut self, _now: Time) -> Option<Packet<P>> {
         loop {
             let number = *self.active.front()?;
             let flow = self.flows.get_mut(&number)?;
@@ -72,15 +75,15 @@ impl<P> Drr<P> {
         }
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    pub(super) fn len(&self) -> usize {
+    fn len(&self) -> usize {
         self.len
     }
 
-    pub(super) fn dropped(&self) -> u64 {
+    fn dropped(&self) -> u64 {
         self.dropped
     }
 }

@@ -1,42 +1,8 @@
 //! Packets in a row, which all disciplines are made of.
 
-use pcc::Time;
+use super::limit::Limit;
+use crate::link::packet::Packet;
 use std::collections::VecDeque;
-
-/// A packet on the path.
-#[derive(Clone, Debug)]
-pub(in crate::link) struct Packet<P> {
-    pub(in crate::link) payload: P,
-    /// Its size on the wire.
-    pub(in crate::link) bytes: u64,
-    pub(in crate::link) flow: u32,
-    /// When it came to the bottleneck.
-    pub(in crate::link) entered: Time,
-    /// When its service began; when it entered, until then.
-    pub(in crate::link) began: Time,
-}
-
-/// How much a buffer takes.
-///
-/// The packet in service counts until its last bit has left, as in dummynet and in Linux `tbf` over `bfifo`: a limit of 1,500
-/// bytes is room for one full-sized packet on the wire and none behind it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// So many bytes.
-    Bytes(u64),
-    /// So many packets.
-    Packets(u64),
-}
-
-impl Limit {
-    /// Whether so much is within the limit.
-    pub(super) fn allows(self, packets: usize, bytes: u64) -> bool {
-        match self {
-            Limit::Bytes(limit) => bytes <= limit,
-            Limit::Packets(limit) => packets as u64 <= limit,
-        }
-    }
-}
 
 /// First in, first out.
 #[derive(Clone, Debug)]

@@ -1,11 +1,15 @@
 //! FQ-CoDel (RFC 8290).
 
-use super::super::MTU;
 use super::codel::Control;
-use super::fifo::{Fifo, Limit, Packet};
+use super::discipline::Discipline;
+use super::fifo::Fifo;
+use super::limit::Limit;
+use crate::link::packet::{MTU, Packet};
 use pcc::Time;
 use std::collections::VecDeque;
 
+/// How many queues there are (RFC 8290, section 5.2). A flow's queue is its number modulo this.
+const QUEUES: u16 = 1024;
 /// The most packets that the longest queue loses at once, as in Linux.
 const BATCH: usize = 64;
 
@@ -33,10 +37,30 @@ struct FlowQueue<P> {
 }
 
 impl<P> FqCoDel<P> {
-    pub(super) fn new(limit: Limit, queues: u16) -> FqCoDel<P> {
+    /// Drops half of the longest queue, but not very many packets, from its head.
+    fn shorten_the_longest(&mut self) {
+        let queues = &self.queues;
+        let active = self.new.iter().chain(&self.old).map(|index| usize::from(*index));
+        let Some(longest) = active.max_by_key(|index| queues[*index].packets.bytes()) else { return };
+        let packets = &mut self.queues[longest].packets;
+        let half = packets.bytes() / 2;
+        for _ in 0..BATCH {
+            let Some(packet) = packets.pop() else { break };
+            self.bytes -= packet.bytes;
+            self.len -= 1;
+            self.dropped += 1;
+            if packets.bytes() <= half {
+                break;
+            }
+        }
+    }
+}
+
+impl<P> Discipline<P> for FqCoDel<P> {
+    fn new(limit: Limit) -> FqCoDel<P> {
         let queue = || FlowQueue { packets: Fifo::new(), control: Control::default(), credits: 0, active: false };
         FqCoDel {
-            queues: std::iter::repeat_with(queue).take(queues.max(1).into()).collect(),
+            queues: std::iter::repeat_with(queue).take(QUEUES.into()).collect(),
             new: VecDeque::new(),
             old: VecDeque::new(),
             limit,
@@ -47,9 +71,9 @@ impl<P> FqCoDel<P> {
     }
 
     /// RFC 8290, section 4.1.
-    pub(super) fn offer(&mut self, packet: Packet<P>, serving: Option<&Packet<P>>) {
-        let (in_service, room) = (serving.map_or(0, |serving| serving.bytes), u64::MAX - self.bytes);
-        if packet.bytes > room {
+    fn offer(&mut self, packet: Packet<P>, serving: Option<&Packet<P>>) {
+        let in_service = serving.map_or(0, |serving| serving.bytes);
+        if packet.bytes > u64::MAX - self.bytes {
             self.dropped += 1;
             return;
         }
@@ -71,26 +95,8 @@ impl<P> FqCoDel<P> {
         }
     }
 
-    /// Drops half of the longest queue, but not very many packets, from its head.
-    fn shorten_the_longest(&mut self) {
-        let queues = &self.queues;
-        let active = self.new.iter().chain(&self.old).map(|index| usize::from(*index));
-        let Some(longest) = active.max_by_key(|index| queues[*index].packets.bytes()) else { return };
-        let packets = &mut self.queues[longest].packets;
-        let half = packets.bytes() / 2;
-        for _ in 0..BATCH {
-            let Some(packet) = packets.pop() else { break };
-            self.bytes -= packet.bytes;
-            self.len -= 1;
-            self.dropped += 1;
-            if packets.bytes() <= half {
-                break;
-            }
-        }
-    }
-
     /// RFC 8290, section 4.2.
-    pub(super) fn take(&mut self, now: Time) -> Option<Packet<P>> {
+    fn take(&mut self, now: Time) -> Option<Packet<P>> {
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
@@ -121,15 +127,15 @@ impl<P> FqCoDel<P> {
         }
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    pub(super) fn len(&self) -> usize {
+    fn len(&self) -> usize {
         self.len
     }
 
-    pub(super) fn dropped(&self) -> u64 {
+    fn dropped(&self) -> u64 {
         self.dropped
     }
 }

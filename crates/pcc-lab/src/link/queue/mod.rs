@@ -1,122 +1,163 @@
-//! The buffer before the bottleneck: which packets wait, in which order, and which are dropped.
+//! The queue before the bottleneck: which packets wait, in which order, and which are dropped.
+//!
+//! To add a queue, write its [`Discipline`] in a file of its own, and name it here: as a module and in [`queues!`].
 
 mod codel;
+mod discipline;
 mod drop_tail;
 mod drr;
 mod fifo;
 mod fq_codel;
+mod limit;
 
+use super::packet::Packet;
+use crate::quantity::{Quantity, read};
 use codel::CoDel;
+use discipline::Discipline;
 use drop_tail::DropTail;
 use drr::Drr;
-pub use fifo::Limit;
-pub(super) use fifo::Packet;
 use fq_codel::FqCoDel;
+pub use limit::Limit;
 use pcc::Time;
+use serde::Deserialize;
 
-/// The queue before the bottleneck. Its limits count the packet in service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Queue {
+/// Makes of each discipline a [`QueueKind`] of the same name, with words that say what it is, and a [`Buffer`] that is one.
+macro_rules! queues {
+    ($($(#[$meta:meta])* $name:ident: $words:literal,)*) => {
+        /// The kinds of queues; a scenario writes them in kebab-case, such as `"drop-tail"`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        #[non_exhaustive]
+        pub enum QueueKind {
+            $($(#[$meta])* $name,)*
+        }
+
+        impl QueueKind {
+            /// All kinds.
+            pub const ALL: &[QueueKind] = &[$(QueueKind::$name),*];
+
+            /// What it is in a few words, to follow a limit: `75 kB` of what.
+            pub fn words(self) -> &'static str {
+                match self {
+                    $(QueueKind::$name => $words,)*
+                }
+            }
+        }
+
+        /// A queue with its packets.
+        #[derive(Clone, Debug)]
+        pub(super) enum Buffer<P> {
+            $($name($name<P>),)*
+        }
+
+        impl<P> Buffer<P> {
+            pub(super) fn new(QueueConfig { kind, limit }: QueueConfig) -> Buffer<P> {
+                match kind {
+                    $(QueueKind::$name => Buffer::$name($name::new(limit)),)*
+                }
+            }
+
+            /// See [`Discipline::offer`].
+            pub(super) fn offer(&mut self, packet: Packet<P>, serving: Option<&Packet<P>>) {
+                match self {
+                    $(Buffer::$name(queue) => queue.offer(packet, serving),)*
+                }
+            }
+
+            /// See [`Discipline::take`].
+            pub(super) fn take(&mut self, now: Time) -> Option<Packet<P>> {
+                match self {
+                    $(Buffer::$name(queue) => queue.take(now),)*
+                }
+            }
+
+            /// Bytes that wait.
+            pub(super) fn bytes(&self) -> u64 {
+                match self {
+                    $(Buffer::$name(queue) => queue.bytes(),)*
+                }
+            }
+
+            /// Packets that wait.
+            pub(super) fn len(&self) -> usize {
+                match self {
+                    $(Buffer::$name(queue) => queue.len(),)*
+                }
+            }
+
+            /// Packets dropped so far.
+            pub(super) fn dropped(&self) -> u64 {
+                match self {
+                    $(Buffer::$name(queue) => queue.dropped(),)*
+                }
+            }
+        }
+    };
+}
+
+queues! {
     /// First in, first out; what does not fit is dropped.
-    DropTail(Limit),
+    DropTail: "queue",
+
     /// CoDel with a target of 5 ms and an interval of 100 ms (RFC 8289).
-    CoDel(Limit),
+    #[serde(rename = "codel")]
+    CoDel: "CoDel queue",
+
     /// Fair queueing by deficit round robin, with a quantum of one [`MTU`](super::MTU) (Shreedhar and Varghese, *Efficient
-    /// fair queuing using deficit round robin*, 1996). The limit is that of each flow's own drop-tail buffer.
+    /// fair queuing using deficit round robin*, 1996). The limit is that of each flow's drop-tail queue. Scenarios may also
+    /// call it `"fair-queue"`.
     ///
     /// For packets of at most 64 KiB: a turn costs time in proportion to the size of the packet.
-    Drr(Limit),
-    /// FQ-CoDel: deficit round robin over queues with CoDel, sparse flows first (RFC 8290).
-    FqCoDel {
-        /// The limit of all queues together; beyond, the longest queue loses packets from its head.
-        limit: Limit,
-        /// How many queues there are, at least 1. A flow's queue is its number modulo this.
-        queues: u16,
-    },
+    #[serde(alias = "fair-queue")]
+    Drr: "fair queue",
+
+    /// FQ-CoDel: deficit round robin over 1024 queues with CoDel, sparse flows first (RFC 8290). The limit is that of all
+    /// queues together; beyond, the longest queue loses packets from its head.
+    #[serde(rename = "fq-codel")]
+    FqCoDel: "FQ-CoDel queue",
 }
 
-impl Queue {
-    /// FQ-CoDel with 1024 queues (RFC 8290, section 5.2).
-    pub const fn fq_codel(limit: Limit) -> Queue {
-        Queue::FqCoDel { limit, queues: 1024 }
-    }
+/// The queue before the bottleneck: `{ kind = "codel", limit = "75kB" }`, or in short `"75kB"` for a drop-tail queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueueConfig {
+    /// What kind of queue it is.
+    pub kind: QueueKind,
+    /// How much it holds, the packet in service included.
+    #[serde(deserialize_with = "read")]
+    pub limit: Limit,
 }
 
-impl Queue {
-    /// Its limit in bytes for packets of `packet` bytes, with fair queueing that of each flow; `None` if it has none.
+impl QueueConfig {
+    /// The limit in bytes for packets of `packet` bytes, with [`QueueKind::Drr`] that of each flow; `None` if it has none.
     pub fn limit_bytes(&self, packet: u64) -> Option<u64> {
-        let (Queue::DropTail(limit) | Queue::CoDel(limit) | Queue::Drr(limit) | Queue::FqCoDel { limit, .. }) = self;
-        let bytes = match limit {
-            Limit::Bytes(bytes) => *bytes,
+        let bytes = match self.limit {
+            Limit::Bytes(bytes) => bytes,
             Limit::Packets(packets) => packets.saturating_mul(packet),
         };
         (bytes < u64::MAX).then_some(bytes)
     }
 }
 
-impl From<u64> for Queue {
+impl From<Limit> for QueueConfig {
+    /// A drop-tail queue.
+    fn from(limit: Limit) -> QueueConfig {
+        QueueConfig { kind: QueueKind::DropTail, limit }
+    }
+}
+
+impl From<u64> for QueueConfig {
     /// A drop-tail queue with a limit in bytes.
-    fn from(bytes: u64) -> Queue {
-        Queue::DropTail(Limit::Bytes(bytes))
+    fn from(bytes: u64) -> QueueConfig {
+        Limit::Bytes(bytes).into()
     }
 }
 
-/// The packets in a [`Queue`].
-#[derive(Clone, Debug)]
-pub(super) enum Buffer<P> {
-    DropTail(DropTail<P>),
-    CoDel(CoDel<P>),
-    Drr(Drr<P>),
-    FqCoDel(FqCoDel<P>),
-}
+/// The limit of a drop-tail queue.
+impl Quantity for QueueConfig {
+    const EXPECTED: &'static str = Limit::EXPECTED;
 
-/// The same call on whichever it is.
-macro_rules! each {
-    ($buffer:expr, $inner:ident => $call:expr) => {
-        match $buffer {
-            Buffer::DropTail($inner) => $call,
-            Buffer::CoDel($inner) => $call,
-            Buffer::Drr($inner) => $call,
-            Buffer::FqCoDel($inner) => $call,
-        }
-    };
-}
-
-impl<P> Buffer<P> {
-    pub(super) fn new(queue: Queue) -> Buffer<P> {
-        match queue {
-            Queue::DropTail(limit) => Buffer::DropTail(DropTail::new(limit)),
-            Queue::CoDel(limit) => Buffer::CoDel(CoDel::new(limit)),
-            Queue::Drr(limit) => Buffer::Drr(Drr::new(limit)),
-            Queue::FqCoDel { limit, queues } => Buffer::FqCoDel(FqCoDel::new(limit, queues)),
-        }
-    }
-
-    /// Puts a packet into the queue, or drops it or others to make room, while `serving` is in service.
-    pub(super) fn offer(&mut self, packet: Packet<P>, serving: Option<&Packet<P>>) {
-        each!(self, buffer => buffer.offer(packet, serving));
-    }
-
-    /// Takes the packet to serve next; there always is one unless the queue is empty.
-    pub(super) fn take(&mut self, now: Time) -> Option<Packet<P>> {
-        match self {
-            Buffer::DropTail(buffer) => buffer.take(),
-            Buffer::CoDel(buffer) => buffer.take(now),
-            Buffer::Drr(buffer) => buffer.take(),
-            Buffer::FqCoDel(buffer) => buffer.take(now),
-        }
-    }
-
-    pub(super) fn bytes(&self) -> u64 {
-        each!(self, buffer => buffer.bytes())
-    }
-
-    pub(super) fn len(&self) -> usize {
-        each!(self, buffer => buffer.len())
-    }
-
-    /// Packets dropped so far.
-    pub(super) fn dropped(&self) -> u64 {
-        each!(self, buffer => buffer.dropped())
+    fn from_text(text: &str) -> Result<QueueConfig, String> {
+        Limit::from_text(text).map(QueueConfig::from)
     }
 }

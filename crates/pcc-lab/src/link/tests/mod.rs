@@ -5,6 +5,7 @@ mod traces;
 
 use super::*;
 use pcc::{Rate, Time};
+use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -34,7 +35,11 @@ fn poll<P>(path: &mut Path<P>, now: Time) -> Option<P> {
     path.poll(now).map(|delivered| delivered.payload)
 }
 
-fn bottleneck(rate: Rate, queue: impl Into<Queue>) -> PathConfig {
+fn queue(kind: QueueKind, limit: Limit) -> QueueConfig {
+    QueueConfig { kind, limit }
+}
+
+fn bottleneck(rate: Rate, queue: impl Into<QueueConfig>) -> PathConfig {
     PathConfig { capacity: rate.into(), queue: queue.into(), ..PathConfig::delay_only(Duration::ZERO) }
 }
 

@@ -21,15 +21,13 @@ fn any_trace() -> impl Strategy<Value = Capacity> {
     })
 }
 
-fn any_queue() -> impl Strategy<Value = Queue> {
+fn any_queue() -> impl Strategy<Value = QueueConfig> {
     let limit = || prop_oneof![(0..20_000u64).prop_map(Limit::Bytes), (0..20u64).prop_map(Limit::Packets)];
-    let wide = || prop_oneof![limit(), Just(Limit::Bytes(u64::MAX))];
-    prop_oneof![
-        limit().prop_map(Queue::DropTail),
-        wide().prop_map(Queue::CoDel),
-        limit().prop_map(Queue::Drr),
-        (wide(), 0..4u16).prop_map(|(limit, queues)| Queue::FqCoDel { limit, queues }),
-    ]
+    let kind = prop::sample::select(QueueKind::ALL);
+    (kind, limit(), any::<bool>()).prop_map(|(kind, limit, endless)| {
+        let endless = endless && matches!(kind, QueueKind::CoDel | QueueKind::FqCoDel);
+        queue(kind, if endless { Limit::Bytes(u64::MAX) } else { limit })
+    })
 }
 
 fn any_loss() -> impl Strategy<Value = Loss> {
@@ -55,6 +53,11 @@ fn any_schedule() -> impl Strategy<Value = Vec<Change>> {
     })
 }
 
+/// One of four flows, of which two share a queue of FQ-CoDel.
+fn any_flow() -> impl Strategy<Value = u32> {
+    prop::sample::select(vec![0, 1, 2, 1024])
+}
+
 /// A path with anything on it, and packets.
 fn any_path() -> impl Strategy<Value = (PathConfig, Vec<Entry>)> {
     let capacity = prop_oneof![Just(Capacity::Unlimited), any_rate().prop_map(Capacity::from), any_trace()];
@@ -71,19 +74,16 @@ fn any_path() -> impl Strategy<Value = (PathConfig, Vec<Entry>)> {
             let schedule = schedule.into();
             PathConfig { capacity, delay, queue, policer, loss, jitter, reordering, aggregation, schedule }
         });
-    (config, prop::collection::vec((prop_oneof![Just(0), 0..5_000_000u64], 0..4u32, 0..2000u64), 0..300))
+    (config, prop::collection::vec((prop_oneof![Just(0), 0..5_000_000u64], any_flow(), 0..2000u64), 0..300))
 }
 
 /// Whether the queue is within its limit.
-fn within(queue: Queue, path: &Path<usize>) -> bool {
-    match queue {
-        Queue::DropTail(limit) | Queue::CoDel(limit) | Queue::FqCoDel { limit, .. } => match limit {
-            Limit::Bytes(limit) => path.queued_bytes() <= limit,
-            Limit::Packets(limit) => path.queued_packets() as u64 <= limit,
-        },
-        // Of each of four flows.
-        Queue::Drr(Limit::Bytes(limit)) => path.queued_bytes() <= 4 * limit,
-        Queue::Drr(Limit::Packets(limit)) => path.queued_packets() as u64 <= 4 * limit,
+fn within(queue: QueueConfig, path: &Path<usize>) -> bool {
+    // With DRR the limit is that of each of four flows.
+    let flows = if queue.kind == QueueKind::Drr { 4 } else { 1 };
+    match queue.limit {
+        Limit::Bytes(limit) => path.queued_bytes() <= limit.saturating_mul(flows),
+        Limit::Packets(limit) => path.queued_packets() as u64 <= limit * flows,
     }
 }
 

@@ -47,10 +47,10 @@ fn a_limit_in_bytes_is_exact_and_counts_the_packet_in_service() {
 
 #[test]
 fn a_limit_in_packets_counts_the_packet_in_service() {
-    for queue in [Queue::DropTail, Queue::CoDel, Queue::Drr, Queue::fq_codel] {
-        let mut path = Path::new(&bottleneck(RATE, queue(Limit::Packets(2))), 1);
+    for kind in QueueKind::ALL {
+        let mut path = Path::new(&bottleneck(RATE, queue(*kind, Limit::Packets(2))), 1);
         (0..5).for_each(|i| path.enqueue(Time::ZERO, 0, i, 40));
-        assert_eq!((path.counters().dropped, path.queued_packets()), (3, 2), "{:?}", queue(Limit::Packets(2)));
+        assert_eq!((path.counters().dropped, path.queued_packets()), (3, 2), "{kind:?}");
         path.enqueue(at_ms(1), 0, 5, 1500);
         assert_eq!(path.counters().dropped, 3);
     }
@@ -70,7 +70,7 @@ fn codel_drops(config: &PathConfig, packets: Vec<(u64, u32, u64)>) -> Vec<f64> {
 
 #[test]
 fn codel_drops_after_an_interval_above_target_and_faster_with_the_root_of_the_count() {
-    let queue = Queue::CoDel(UNLIMITED);
+    let queue = queue(QueueKind::CoDel, UNLIMITED);
     // 20 % too many: the wait grows by 0.2 ms each ms and passes 5 ms after 30 ms; an interval later it is still above.
     let drops = codel_drops(&bottleneck(RATE, queue), flow(0, 1500, 833, 2_000_000).collect());
     let first = drops[0];
@@ -86,7 +86,7 @@ fn codel_drops_after_an_interval_above_target_and_faster_with_the_root_of_the_co
 
 #[test]
 fn codel_stops_when_the_wait_is_short_and_resumes_near_where_it_was() {
-    let config = bottleneck(RATE, Queue::CoDel(UNLIMITED));
+    let config = bottleneck(RATE, queue(QueueKind::CoDel, UNLIMITED));
     // Too much for a second, then too little for 300 ms, in which the queue empties, and so on again.
     let packets = flow(0, 1500, 833, 1_000_000).chain((1_000..1_500).step_by(2).map(|ms| (ms * 1000, 0, 1500)));
     let again = flow(0, 1500, 833, 1_000_000).map(|(us, flow, bytes)| (us + 1_500_000, flow, bytes));
@@ -105,16 +105,16 @@ fn codel_stops_when_the_wait_is_short_and_resumes_near_where_it_was() {
 fn codel_leaves_short_waits_and_single_packets_alone() {
     // 4 ms of burst each 10 ms.
     let bursts = (0..1000).flat_map(|i| [(i * 10_000, 0, 1500); 5]).collect();
-    assert_eq!(codel_drops(&bottleneck(RATE, Queue::CoDel(UNLIMITED)), bursts), []);
+    assert_eq!(codel_drops(&bottleneck(RATE, queue(QueueKind::CoDel, UNLIMITED)), bursts), []);
     // At 120 kbit/s a packet takes 100 ms, far more than the target; one waits while one is in service.
-    let slow = bottleneck(Rate::from_mbps(0.12), Queue::CoDel(UNLIMITED));
+    let slow = bottleneck(Rate::from_mbps(0.12), queue(QueueKind::CoDel, UNLIMITED));
     let pairs = [(0, 0, 1500)].into_iter().chain(flow(0, 1500, 100_000, 20_000_000)).collect();
     assert_eq!(codel_drops(&slow, pairs), []);
 }
 
 #[test]
 fn deficit_round_robin_shares_bytes_whatever_the_sizes_of_packets() {
-    let config = bottleneck(RATE, Queue::Drr(Limit::Bytes(30_000)));
+    let config = bottleneck(RATE, queue(QueueKind::Drr, Limit::Bytes(30_000)));
     // Each alone offers more than its third: 12, 9 and 20 Mbit/s, in packets of 1500, 90 and 1000 bytes.
     let end = 10_000_000;
     let packets = flow(0, 1500, 1000, end).chain(flow(1, 90, 80, end)).chain(flow(2, 1000, 400, end)).collect();
@@ -129,7 +129,7 @@ fn deficit_round_robin_shares_bytes_whatever_the_sizes_of_packets() {
 
 #[test]
 fn deficit_round_robin_gives_what_one_leaves_to_the_others() {
-    let config = bottleneck(RATE, Queue::Drr(Limit::Bytes(30_000)));
+    let config = bottleneck(RATE, queue(QueueKind::Drr, Limit::Bytes(30_000)));
     // 2.4 Mbit/s of 12 leave 4.8 for each of the others.
     let end = 10_000_000;
     let packets = flow(0, 300, 1000, end).chain(flow(1, 1500, 1000, end)).chain(flow(7, 1500, 500, end)).collect();
@@ -144,7 +144,7 @@ fn deficit_round_robin_gives_what_one_leaves_to_the_others() {
 
 #[test]
 fn each_flow_of_round_robin_has_its_own_buffer() {
-    let mut path = Path::new(&bottleneck(RATE, Queue::Drr(Limit::Bytes(3000))), 1);
+    let mut path = Path::new(&bottleneck(RATE, queue(QueueKind::Drr, Limit::Bytes(3000))), 1);
     for flow in [1, 1, 1, 2, 2, 2, 3] {
         path.enqueue(Time::ZERO, flow, flow, 1500);
     }
@@ -155,7 +155,7 @@ fn each_flow_of_round_robin_has_its_own_buffer() {
 
 #[test]
 fn fq_codel_serves_new_flows_first() {
-    let mut path = Path::new(&bottleneck(RATE, Queue::fq_codel(UNLIMITED)), 1);
+    let mut path = Path::new(&bottleneck(RATE, queue(QueueKind::FqCoDel, UNLIMITED)), 1);
     (0..10).for_each(|_| path.enqueue(Time::ZERO, 1, 1, 1500));
     // By then flow 1 is old. Flow 3 shares its queue, and 2 has one of its own.
     path.enqueue(at_ms(3), 1 + 1024, 3, 100);
@@ -166,7 +166,7 @@ fn fq_codel_serves_new_flows_first() {
 
 #[test]
 fn fq_codel_keeps_sparse_flows_fast_beside_an_unresponsive_one() {
-    let config = bottleneck(RATE, Queue::fq_codel(Limit::Packets(1000)));
+    let config = bottleneck(RATE, queue(QueueKind::FqCoDel, Limit::Packets(1000)));
     let end = 10_000_000;
     // 60 Mbit/s of no mercy, and 160 kbit/s of voice.
     let (delivered, _) = run(&config, flow(0, 1500, 200, end).chain(flow(1, 200, 10_000, end)).collect());
@@ -178,7 +178,7 @@ fn fq_codel_keeps_sparse_flows_fast_beside_an_unresponsive_one() {
 
 #[test]
 fn fq_codel_drops_from_the_flow_with_most_bytes() {
-    let config = bottleneck(RATE, Queue::fq_codel(Limit::Bytes(150_000)));
+    let config = bottleneck(RATE, queue(QueueKind::FqCoDel, Limit::Bytes(150_000)));
     let end = 5_000_000;
     // 60 Mbit/s, and 4.8 Mbit/s, which is less than a half of the link.
     let (delivered, counters) = run(&config, flow(0, 1500, 200, end).chain(flow(1, 600, 1000, end)).collect());
@@ -190,7 +190,7 @@ fn fq_codel_drops_from_the_flow_with_most_bytes() {
 
 #[test]
 fn fq_codel_drops_a_batch_at_its_head() {
-    let mut path = Path::new(&bottleneck(RATE, Queue::fq_codel(Limit::Packets(101))), 1);
+    let mut path = Path::new(&bottleneck(RATE, queue(QueueKind::FqCoDel, Limit::Packets(101))), 1);
     (0..101).for_each(|i| path.enqueue(Time::ZERO, 0, i, 1500));
     assert_eq!(path.counters().dropped, 0);
     // One is in service; of the 101 behind it, half are gone.

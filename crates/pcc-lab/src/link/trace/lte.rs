@@ -1,6 +1,7 @@
 //! A link like LTE.
 
-use super::Trace;
+use super::recorded::Trace;
+use crate::link::packet::MTU;
 use fastrand::Rng;
 use pcc::Rate;
 use std::time::Duration;
@@ -29,7 +30,7 @@ impl Trace {
         let mut rng = Rng::with_seed(seed);
         let length = duration.min(MAX_DURATION).as_millis().max(1) as u32;
         let rates = walk(&mut rng, length);
-        let packets = mean.min(MAX_RATE).bytes_in(Duration::from_millis(length.into())) as f64 / super::MTU as f64;
+        let packets = mean.min(MAX_RATE).bytes_in(Duration::from_millis(length.into())) as f64 / MTU as f64;
         let scale = packets / rates.iter().sum::<f64>();
         // A Poisson process of varying rate is one of rate 1 in the time that the rate's integral makes.
         let mut until_next = exponential(&mut rng);

@@ -1,7 +1,7 @@
 //! A bottleneck that follows a trace.
 
-use super::Trace;
-use crate::link::MTU;
+use super::recorded::Trace;
+use crate::link::packet::MTU;
 use pcc::Time;
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ impl Replay {
         self.trace.time(self.index)
     }
 
-    /// When the next packet's first byte can leave: with the last byte of the one before if there is room, or else at the
-    /// next opportunity.
+    /// When the next packet's first byte can leave: with the last byte of the one before if it fits behind it, or else
+    /// at the next opportunity.
     pub(in crate::link) fn next(&mut self) -> Time {
         if self.used == MTU {
             (self.index, self.used) = (self.index.saturating_add(1), 0);

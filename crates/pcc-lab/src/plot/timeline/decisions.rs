@@ -1,7 +1,9 @@
 //! What a PCC controller tried, and what it decided.
 
+use crate::plot::axis::Axis;
+use crate::plot::colour::{Colour, INK, colour};
+use crate::plot::drawing::{Curve, Mark, Panel};
 use crate::plot::series::thinned;
-use crate::plot::{Axis, Colour, Curve, INK, Mark, Panel, colour};
 use pcc::{Event, Phase, Role, Time};
 use plotters::style::RGBColor;
 

@@ -1,4 +1,4 @@
-//! Quantities with units, as written on the command line and in scenarios. Decimal prefixes are powers of 1000.
+//! From text to number, and back.
 
 use pcc::Rate;
 use pcc::quantity::Units;

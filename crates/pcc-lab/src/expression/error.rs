@@ -1,0 +1,28 @@
+//! What is wrong with a formula.
+
+use super::terms::{VARIABLES, functions};
+use std::fmt;
+
+/// Why a text is no formula.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExpressionError {
+    /// The text, in one line.
+    pub expression: String,
+    /// The number of characters before what is wrong.
+    pub position: usize,
+    /// What is wrong.
+    pub problem: String,
+}
+
+impl fmt::Display for ExpressionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ExpressionError { expression, position, problem } = self;
+        let functions: Vec<_> = functions().collect();
+        writeln!(f, "{problem}:\n  {expression}\n  {}^", " ".repeat(*position))?;
+        writeln!(f, "variables: {}", VARIABLES.map(|(name, _)| name).join(", "))?;
+        write!(f, "functions: {}", functions.join(", "))
+    }
+}
+
+impl std::error::Error for ExpressionError {}

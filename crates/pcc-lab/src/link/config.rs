@@ -1,0 +1,68 @@
+//! What a path consists of.
+
+use super::aggregation::Aggregation;
+use super::capacity::Capacity;
+use super::delay::Reordering;
+use super::loss::Loss;
+use super::policer::Policer;
+use super::queue::QueueConfig;
+use super::schedule::Change;
+use pcc::Time;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One direction of a path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathConfig {
+    /// How fast the bottleneck lets packets through.
+    pub capacity: Capacity,
+    /// Propagation delay, one way.
+    pub delay: Duration,
+    /// The queue before the bottleneck; without a bottleneck it has no effect.
+    pub queue: QueueConfig,
+    /// A limit on the rate that has no queue.
+    pub policer: Option<Policer>,
+    /// Random loss.
+    pub loss: Loss,
+    /// The most that is randomly added to the delay of a packet; order is kept.
+    pub jitter: Duration,
+    /// Packets that others overtake.
+    pub reordering: Option<Reordering>,
+    /// Packets leave in batches.
+    pub aggregation: Option<Aggregation>,
+    /// What changes when, in order of time; a change that is out of order takes effect with its predecessor.
+    pub schedule: Arc<[Change]>,
+}
+
+impl PathConfig {
+    /// A path that does nothing but delay packets by `delay`.
+    pub fn delay_only(delay: Duration) -> PathConfig {
+        PathConfig {
+            capacity: Capacity::Unlimited,
+            delay,
+            queue: QueueConfig::from(0),
+            policer: None,
+            loss: Loss::from(0.0),
+            jitter: Duration::ZERO,
+            reordering: None,
+            aggregation: None,
+            schedule: Arc::default(),
+        }
+    }
+
+    /// How many whole bytes the bottleneck can let through in `from..to`, with all changes of its rate; `None` for no limit.
+    ///
+    /// Neither loss nor the policer counts.
+    pub fn capacity(&self, from: Time, to: Time) -> Option<u64> {
+        let (mut capacity, mut since, mut bytes) = (self.capacity.clone(), from, 0.0);
+        for change in self.schedule.iter().take_while(|change| change.at < to) {
+            let Some(rate) = change.rate else { continue };
+            if change.at > since {
+                bytes += capacity.between(since, change.at)?;
+                since = change.at;
+            }
+            capacity = rate.into();
+        }
+        Some((bytes + capacity.between(since, to)?) as u64)
+    }
+}

@@ -1,0 +1,26 @@
+//! What every queue can do.
+
+use super::limit::Limit;
+use crate::link::packet::Packet;
+use pcc::Time;
+
+/// A queueing discipline: which packets wait, in which order, and which are dropped.
+pub(in crate::link) trait Discipline<P> {
+    /// An empty queue.
+    fn new(limit: Limit) -> Self;
+
+    /// Puts a packet into the queue, or drops it, or others so that it fits, while `serving` is in service.
+    fn offer(&mut self, packet: Packet<P>, serving: Option<&Packet<P>>);
+
+    /// Takes the packet to serve next; there always is one unless the queue is empty.
+    fn take(&mut self, now: Time) -> Option<Packet<P>>;
+
+    /// Bytes that wait.
+    fn bytes(&self) -> u64;
+
+    /// Packets that wait.
+    fn len(&self) -> usize;
+
+    /// Packets dropped so far.
+    fn dropped(&self) -> u64;
+}
