@@ -14,7 +14,8 @@
 //!       all pieces below this one have arrived
 //! ```
 
-use pcc::profiles::{self, ControlConfig};
+use pcc::control::ControlConfig;
+use pcc::profiles;
 use pcc::{AckedPacket, CongestionControl, LostPacket, PacketTable, Profile, Rate, SentPacket, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::error::Error;

@@ -2,7 +2,6 @@
 
 use crate::control::{ControlConfig, RateBounds};
 use crate::controller::{Guards, Pcc};
-use crate::profiles;
 use crate::units::Rate;
 use crate::utility::UtilityConfig;
 use alloc::borrow::Cow;
@@ -37,13 +36,6 @@ pub struct Profile {
     pub control: ControlConfig,
     /// What protects the path.
     pub guards: Guards,
-}
-
-impl Default for Profile {
-    /// The profile that is right for most: [`profiles::DEFAULT`].
-    fn default() -> Profile {
-        profiles::vivace_latency()
-    }
 }
 
 impl Profile {

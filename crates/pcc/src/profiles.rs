@@ -97,6 +97,13 @@ pub static LIST: [Entry; 6] = [
     },
 ];
 
+impl Default for Profile {
+    /// The profile that is right for most: [`profiles::DEFAULT`].
+    fn default() -> Profile {
+        vivace_latency()
+    }
+}
+
 /// All profiles.
 pub fn all() -> [Profile; 6] {
     LIST.each_ref().map(Entry::profile)
