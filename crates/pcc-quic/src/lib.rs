@@ -5,6 +5,7 @@
 //! than a few megabytes, let [`windows::follow_path`] keep flow control out of the way.
 
 mod algorithm;
+mod buffers;
 mod controller;
 mod factory;
 mod pacing;
@@ -17,6 +18,7 @@ pub mod windows;
 pub use pcc;
 
 pub use algorithm::{Algorithm, UnknownAlgorithm};
+pub use buffers::enlarge_buffers;
 pub use factory::{Factory, Start};
 pub use runtime::PreciseRuntime;
 pub use transport::Transport;

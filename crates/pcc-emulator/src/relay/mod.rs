@@ -8,52 +8,20 @@
 //! One operating system thread reads both sockets, puts every datagram on its [`Path`], and sends on what is due. The paths run
 //! in virtual time, so that the rate holds however late the thread wakes up; how late it did is in the report, to judge a run by.
 
+mod config;
 mod sockets;
 #[cfg(test)]
 mod tests;
 mod thread;
 
 pub use crate::realtime::{Lateness, LatenessHistogram};
-pub(crate) use sockets::enlarge_buffers;
+pub use config::{IP_UDP_HEADERS, RelayConfig, RelayReport};
+pub(crate) use sockets::BUFFER;
 
 use crate::realtime::Driver;
-use pcc_lab::link::{Counters, Path, PathConfig};
+use pcc_lab::link::Path;
 use std::io;
 use std::net::SocketAddr;
-use std::time::Duration;
-
-/// Bytes of the IPv4 (20) and UDP (8) headers, which take their share of the bottleneck.
-pub const IP_UDP_HEADERS: u64 = 28;
-
-/// What a relay does to datagrams.
-#[derive(Clone, Debug)]
-pub struct RelayConfig {
-    /// Where datagrams of the sender go: the address of the receiver, on this machine.
-    pub receiver: SocketAddr,
-    /// The path from the sender to the receiver. Datagrams count with their payload and [`IP_UDP_HEADERS`].
-    pub forward: PathConfig,
-    /// The path back.
-    pub reverse: PathConfig,
-    /// The seed of the random choices of both paths.
-    pub seed: u64,
-}
-
-/// What a relay did, from its start to its end.
-#[derive(Clone, Debug)]
-pub struct RelayReport {
-    /// What became of the datagrams of the sender.
-    pub forward: Counters,
-    /// What became of the datagrams of the receiver.
-    pub reverse: Counters,
-    /// How long after they were due datagrams were sent on, both ways.
-    pub lateness: Lateness,
-    /// Datagrams that the kernel dropped because the relay did not read its sockets in time: losses that the path did not ask for.
-    pub missed: u64,
-    /// Datagrams that the kernel did not take when they were due.
-    pub unsent: u64,
-    /// Processor time of the relay's thread.
-    pub cpu: Duration,
-}
 
 /// A running relay; it ends when dropped.
 ///

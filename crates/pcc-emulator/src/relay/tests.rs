@@ -1,7 +1,8 @@
 use super::*;
 use pcc::Rate;
+use pcc_lab::link::{Counters, PathConfig};
 use std::net::UdpSocket;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
 

@@ -1,6 +1,7 @@
 //! The relay's thread.
 
-use super::{IP_UDP_HEADERS, RelayReport, sockets};
+use super::config::{IP_UDP_HEADERS, RelayReport};
+use super::sockets;
 use crate::realtime::{LatenessHistogram, Stop, thread_cpu};
 use pcc::Time;
 use pcc_lab::link::Path;

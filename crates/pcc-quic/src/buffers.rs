@@ -1,0 +1,39 @@
+//! Buffers of UDP sockets.
+
+use std::net::UdpSocket;
+
+/// Makes room in a socket for so many bytes, for what arrives while the task that reads it waits for its turn, or each
+/// such wait would look like congestion.
+///
+/// [`PreciseRuntime`](crate::PreciseRuntime) does it for its sockets. The default of Linux, 208 KiB, is 1 ms at
+/// 1 Gbit/s (each packet is charged more than its size). Without privileges the system may grant less than is asked for
+/// (`net.core.rmem_max`); a larger buffer keeps its size.
+#[cfg(unix)]
+pub fn enlarge_buffers(socket: &UdpSocket, bytes: usize) {
+    use rustix::net::sockopt;
+    let larger = |old: rustix::io::Result<usize>| old.is_ok_and(|size| size >= bytes);
+    let received = larger(sockopt::socket_recv_buffer_size(socket)) || force_receive_buffer(socket, bytes);
+    if !received && let Err(error) = sockopt::set_socket_recv_buffer_size(socket, bytes) {
+        tracing::debug!(%error, "the receive buffer keeps its size");
+    }
+    if !larger(sockopt::socket_send_buffer_size(socket))
+        && let Err(error) = sockopt::set_socket_send_buffer_size(socket, bytes)
+    {
+        tracing::debug!(%error, "the send buffer keeps its size");
+    }
+}
+
+/// Makes room in a socket for so many bytes; here the system's defaults stay.
+#[cfg(not(unix))]
+pub fn enlarge_buffers(_: &UdpSocket, _: usize) {}
+
+/// Beyond the system's limit, where this process may.
+#[cfg(target_os = "linux")]
+fn force_receive_buffer(socket: &UdpSocket, size: usize) -> bool {
+    rustix::net::sockopt::set_socket_recv_buffer_size_force(socket, size).is_ok()
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn force_receive_buffer(_: &UdpSocket, _: usize) -> bool {
+    false
+}
