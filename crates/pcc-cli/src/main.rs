@@ -1,8 +1,14 @@
 //! The command `pcc`: moves data over bad paths with PCC congestion control.
+//!
+//! A subcommand is a module with its arguments and a function that runs them. A new one needs its own file, and here a
+//! `mod`, a variant of [`Command`] and a line in [`run`].
 
 mod demo;
+mod exit;
 mod lab;
 mod output;
+mod progress;
+mod signals;
 #[cfg(feature = "tcp")]
 mod tcp;
 #[cfg(not(feature = "tcp"))]
@@ -43,12 +49,28 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    match Cli::parse().command {
-        Command::Demo(args) => demo::run(args),
+    exit::code(run(Cli::parse().command))
+}
+
+/// Runs a subcommand.
+fn run(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Demo(args) => demo::run(&args),
         Command::Lab(command) => lab::run(command),
         Command::Tcp(command) => tcp::run(command),
         Command::Send(args) => transfer::send(args),
         Command::Recv(args) => transfer::recv(args),
-        Command::Guard { parent, files, program } => ExitCode::from(guard(parent, files, &program)),
+        Command::Guard { parent, files, program } => Ok(ExitCode::from(guard(parent, files, &program))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
     }
 }

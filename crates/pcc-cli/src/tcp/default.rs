@@ -37,7 +37,7 @@ pub struct Args {
     route: Option<Prefix>,
 }
 
-/// Sets it.
+/// Sets the default of a network namespace or a route, and prints the command that undoes it.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let place = args.netns.as_deref().map_or_else(|| Ok(Place::here()), Place::named)?;
     let controller = match args.controller.parse::<Controller>() {

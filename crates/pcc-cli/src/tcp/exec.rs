@@ -1,6 +1,6 @@
 //! `pcc tcp exec`: one program under PCC.
 
-use super::profile;
+use super::profiles::profile;
 use anyhow::Context;
 use pcc_emulator::host::program::{self, Handover};
 use pcc_tcp::kernel::{Controller, Scope};
@@ -38,7 +38,7 @@ pub struct Args {
     command: Vec<OsString>,
 }
 
-/// Runs the command.
+/// Runs the command under PCC, and gives its exit code.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scope = Scope::enter(args.profile)?;
     let handover = Handover::begin().context("can't hold signals back")?;
