@@ -38,3 +38,7 @@ pub fn constructor(name: &str) -> Option<fn(u64) -> Box<dyn CongestionControl>> 
         _ => return None,
     })
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
