@@ -88,7 +88,7 @@ fn another_name_shows_where_it_was_called_by_it() {
         "{help}"
     );
     assert!(called(&other, &["--version"]).starts_with("pcc-transport 0."));
-    assert!(called(&other, &["completions", "bash"]).contains("_pcc-transport"));
+    assert!(called(&other, &["completions", "bash"]).contains("-o default pcc-transport\n"));
     let out = folder.path().join("man");
     called(&other, &["man", "--out", out.to_str().unwrap()]);
     assert!(out.join("pcc-transport-lab-run.1").is_file());
