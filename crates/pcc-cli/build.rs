@@ -1,17 +1,24 @@
-//! Puts the figure files of the repository into the binary.
+//! Puts the figure files, `figures/*.toml`, into the binary.
 
 use std::fmt::Write;
 use std::path::Path;
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../figures");
+    // In the repository a link to the folder of all crates; in a package the files themselves.
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("figures");
     println!("cargo::rerun-if-changed={}", folder.display());
-    // A crate outside of the repository has no figures.
-    let entries = fs::read_dir(&folder).into_iter().flatten();
-    let names = entries.map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()));
-    let mut files = names.collect::<io::Result<Vec<String>>>()?;
-    files.retain(|name| name.ends_with(".toml"));
+    let missing = |why: String| io::Error::other(format!("{} should have the figures: {why}", folder.display()));
+    let mut files = Vec::new();
+    for entry in fs::read_dir(&folder).map_err(|error| missing(error.to_string()))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".toml") {
+            files.push(name);
+        }
+    }
+    if files.is_empty() {
+        return Err(missing("there are no files *.toml in it".to_owned()));
+    }
     files.sort();
     let mut list = String::from("[\n");
     for name in files {

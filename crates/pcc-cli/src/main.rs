@@ -1,8 +1,17 @@
 //! The command `pcc`: moves data over bad paths with PCC congestion control.
+//!
+//! A subcommand is a module with its arguments and a function that runs them. A new one needs its own file, and here a
+//! `mod`, a variant of [`Command`] and a line in [`run`]; help, completions and manual pages follow from these.
 
+mod called;
+mod completions;
 mod demo;
+mod exit;
 mod lab;
+mod man;
 mod output;
+mod progress;
+mod signals;
 #[cfg(feature = "tcp")]
 mod tcp;
 #[cfg(not(feature = "tcp"))]
@@ -10,14 +19,14 @@ mod tcp;
 mod tcp;
 mod transfer;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use pcc_emulator::host::guard::guard;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Moves data over long, lossy or shallow-buffered paths with PCC congestion control.
 #[derive(Parser)]
-#[command(name = "pcc", version, about)]
+#[command(name = called::NAME, version, about)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -32,6 +41,8 @@ enum Command {
     Tcp(tcp::Command),
     Send(transfer::SendArgs),
     Recv(transfer::RecvArgs),
+    Completions(completions::Args),
+    Man(man::Args),
     /// What the lab runs programs under.
     #[command(hide = true)]
     Guard {
@@ -43,12 +54,31 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    match Cli::parse().command {
-        Command::Demo(args) => demo::run(args),
+    let mut shown = called::renamed(Cli::command(), &called::name());
+    let cli = Cli::from_arg_matches(&shown.clone().get_matches());
+    exit::code(run(cli.unwrap_or_else(|error| error.format(&mut shown).exit()).command, shown))
+}
+
+/// Runs a subcommand; `shown` is the whole command line as users see it.
+fn run(command: Command, shown: clap::Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Demo(args) => demo::run(&args),
         Command::Lab(command) => lab::run(command),
         Command::Tcp(command) => tcp::run(command),
         Command::Send(args) => transfer::send(args),
         Command::Recv(args) => transfer::recv(args),
-        Command::Guard { parent, files, program } => ExitCode::from(guard(parent, files, &program)),
+        Command::Completions(args) => completions::run(&args, &shown),
+        Command::Man(args) => man::run(&args, shown),
+        Command::Guard { parent, files, program } => Ok(ExitCode::from(guard(parent, files, &program))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
     }
 }

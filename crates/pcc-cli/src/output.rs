@@ -1,18 +1,73 @@
-//! Standard output, and the exit codes that scripts can use.
+//! Standard output and files: results as text and as lines of JSON.
 
-use std::io::{ErrorKind, Write};
+use anyhow::Context;
+use serde::Serialize;
+use std::io::{self, ErrorKind, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
 
-/// The exit code of a mistake on the command line or in a file, as clap's.
-pub const USAGE: u8 = 2;
+/// Writes to standard output at once; `Break` when nobody reads it any more.
+///
+/// # Errors
+///
+/// When it can't be written for another reason.
+pub fn write(text: &str) -> io::Result<ControlFlow<()>> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
+        done => done.map(ControlFlow::Continue),
+    }
+}
 
-/// Prints results; `println!` would panic when nobody reads them.
+/// Writes results to standard output; that nobody reads them is no error, for which `println!` would panic.
 ///
 /// # Errors
 ///
 /// When they can't be written for another reason.
-pub fn show(results: &str) -> std::io::Result<()> {
-    match std::io::stdout().write_all(results.as_bytes()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        done => done,
+pub fn show(results: &str) -> io::Result<()> {
+    write(results).map(drop)
+}
+
+/// A JSON document for each item, one a line.
+///
+/// # Errors
+///
+/// When an item has no form in JSON.
+pub fn json_lines<T: Serialize>(items: impl IntoIterator<Item = T>) -> serde_json::Result<String> {
+    let mut lines = String::new();
+    for item in items {
+        lines += &serde_json::to_string(&item)?;
+        lines.push('\n');
+    }
+    Ok(lines)
+}
+
+/// Writes a file, and makes the folders that it is in.
+///
+/// # Errors
+///
+/// When either can't be done.
+pub fn write_file(file: &Path, text: &str) -> anyhow::Result<()> {
+    let folder = file.parent().unwrap_or(Path::new(""));
+    std::fs::create_dir_all(folder).with_context(|| format!("can't create {}", folder.display()))?;
+    std::fs::write(file, text).with_context(|| format!("can't write {}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_document_has_a_line() {
+        assert_eq!(json_lines([vec!["a\nb"], vec![]]).unwrap(), "[\"a\\nb\"]\n[]\n");
+        assert_eq!(json_lines::<u8>([]).unwrap(), "");
+    }
+
+    #[test]
+    fn folders_of_a_file_are_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a/b/c.txt");
+        write_file(&file, "text").unwrap();
+        assert_eq!(std::fs::read_to_string(file).unwrap(), "text");
     }
 }

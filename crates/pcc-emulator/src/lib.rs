@@ -14,3 +14,7 @@ pub mod traffic;
 
 pub use error::EmulatorError;
 pub use run::emulate;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -30,3 +30,7 @@ pub mod run;
 pub mod scenario;
 pub mod sim;
 pub mod virtual_quic;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

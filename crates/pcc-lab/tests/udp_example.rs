@@ -7,7 +7,7 @@ mod udp;
 use pcc::{Profile, Rate, Time, profiles};
 use pcc_lab::link::{Path, PathConfig, Reordering};
 use std::time::Duration;
-use udp::{DATAGRAM, PIECE, Receiver, Sender, beginning_at};
+use udp::{DATAGRAM, PIECE, Receiver, Sender};
 
 const TOKEN: u64 = 0x1234_5678_9abc_def0;
 /// Headers of IPv4 and UDP.
@@ -152,7 +152,7 @@ fn transfer(profile: &Profile, seed: u64) -> World {
 
 #[test]
 fn a_known_path_is_filled_to_nine_tenths_start_up_included() {
-    let profile = beginning_at(profiles::vivace_latency(), Rate::from_mbps(20.0));
+    let profile = profiles::vivace_latency().with_first_rate(Rate::from_mbps(20.0));
     for seed in 1..=3 {
         let share = transfer(&profile, seed).goodput(0, 20) / limit();
         assert!(share > 0.9, "seed {seed}: {share}");
@@ -175,7 +175,7 @@ fn an_unknown_path_is_filled_to_nine_tenths_after_start_up() {
 fn table() {
     for profile in [profiles::vivace_latency(), profiles::vivace_loss()] {
         for first in [None, Some(10.0), Some(20.0), Some(40.0)] {
-            let begun = first.map_or(profile.clone(), |mbps| beginning_at(profile.clone(), Rate::from_mbps(mbps)));
+            let begun = first.map_or(profile.clone(), |mbps| profile.clone().with_first_rate(Rate::from_mbps(mbps)));
             for seed in 1..=5 {
                 let world = transfer(&begun, seed);
                 let percent = |from| 100.0 * (world.goodput(from, 20) / limit());

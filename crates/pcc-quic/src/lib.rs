@@ -5,10 +5,11 @@
 //! than a few megabytes, let [`windows::follow_path`] keep flow control out of the way. [`Statistics`] tells a running
 //! connection's rate, round-trip time and loss.
 //!
-//! Modules, each of which uses only those before it: `precise`, `runtime`, `pacing`, `spaces`, `start`, `statistics`,
+//! Modules, each of which uses only those before it: `buffers`, `precise`, `runtime`, `pacing`, `spaces`, `start`, `statistics`,
 //! `controller`, `factory`, `windows`, `algorithm`, `transport`.
 
 mod algorithm;
+mod buffers;
 mod controller;
 mod factory;
 mod pacing;
@@ -23,6 +24,7 @@ pub mod windows;
 pub use pcc;
 
 pub use algorithm::{Algorithm, UnknownAlgorithm};
+pub use buffers::enlarge_buffers;
 pub use factory::Factory;
 pub use runtime::PreciseRuntime;
 pub use start::Start;

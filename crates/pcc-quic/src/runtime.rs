@@ -1,8 +1,8 @@
 //! A noq runtime with a precise timer.
 
+use crate::buffers::enlarge_buffers;
 use crate::precise::Timer;
 use noq::{AsyncTimer, AsyncUdpSocket, Runtime, TokioRuntime};
-use socket2::SockRef;
 use std::io;
 use std::net::UdpSocket;
 use std::pin::Pin;
@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 /// A wake-up per packet costs most of a core from about 400 Mbit/s on. With this bound packets of 1452 bytes leave
 /// one by one up to 232 Mbit/s, and above that in the small batches which the rate puts into 50 µs.
 pub(crate) const MIN_WAIT: Duration = Duration::from_micros(50);
+
+/// What the buffers of a socket should hold, in bytes.
+const BUFFER: usize = 4 << 20;
 
 /// tokio as noq's runtime, with [`precise::Timer`](crate::precise::Timer) in place of tokio's timer, so that paced
 /// packets leave when they are due.
@@ -43,38 +46,9 @@ impl Runtime for PreciseRuntime {
     }
 
     fn wrap_udp_socket(&self, socket: UdpSocket) -> io::Result<Box<dyn AsyncUdpSocket>> {
-        enlarge_buffers(&socket);
+        enlarge_buffers(&socket, BUFFER);
         TokioRuntime.wrap_udp_socket(socket)
     }
-}
-
-/// Makes room for what arrives while the receiving task waits for its turn, or each such wait would look like
-/// congestion. The default of Linux, 208 KiB, is 1 ms at 1 Gbit/s (each packet is charged more than its size). Without
-/// privileges the system may grant less than is asked for (`net.core.rmem_max`); a larger buffer keeps its size.
-fn enlarge_buffers(socket: &UdpSocket) {
-    const BUFFER: usize = 4 << 20;
-    let options = SockRef::from(socket);
-    let is_large = |size: io::Result<usize>| size.is_ok_and(|size| size >= BUFFER);
-    let received = is_large(options.recv_buffer_size()) || force_receive_buffer(socket, BUFFER);
-    if !received && let Err(error) = options.set_recv_buffer_size(BUFFER) {
-        tracing::debug!(%error, "the receive buffer keeps its size");
-    }
-    if !is_large(options.send_buffer_size())
-        && let Err(error) = options.set_send_buffer_size(BUFFER)
-    {
-        tracing::debug!(%error, "the send buffer keeps its size");
-    }
-}
-
-/// Beyond the system's limit, where this process may.
-#[cfg(target_os = "linux")]
-fn force_receive_buffer(socket: &UdpSocket, size: usize) -> bool {
-    rustix::net::sockopt::set_socket_recv_buffer_size_force(socket, size).is_ok()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn force_receive_buffer(_: &UdpSocket, _: usize) -> bool {
-    false
 }
 
 /// A timer that keeps [`MIN_WAIT`] between two expiries.

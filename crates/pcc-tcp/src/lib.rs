@@ -41,3 +41,7 @@ impl Controller {
         Box::new(KernelPcc::new(profile, seed))
     }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -14,7 +14,6 @@
 //!       all pieces below this one have arrived
 //! ```
 
-use pcc::control::ControlConfig;
 use pcc::profiles;
 use pcc::{AckedPacket, CongestionControl, LostPacket, PacketTable, Profile, Rate, SentPacket, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -391,15 +390,6 @@ impl Receiver {
     }
 }
 
-/// A profile that begins at `rate`, for a path that is known from before.
-pub fn beginning_at(mut profile: Profile, rate: Rate) -> Profile {
-    match &mut profile.control {
-        ControlConfig::Allegro(config) => config.start.rate = rate,
-        ControlConfig::Vivace(config) => config.start.rate = rate,
-    }
-    profile
-}
-
 /// Takes data in and acknowledges it. It answers for a second longer, should its last acknowledgement be lost.
 fn receive(socket: &UdpSocket, mut receiver: Receiver, origin: Instant) -> std::io::Result<Vec<u8>> {
     let (mut data, mut buffer) = (Vec::new(), [0; 2048]);
@@ -424,7 +414,7 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let profile = profiles::all().into_iter().find(|profile| profile.name == name);
     let mut profile = profile.ok_or_else(|| format!("no profile is called {name}"))?;
     if let Some(rate) = args.next() {
-        profile = beginning_at(profile, rate.parse()?);
+        profile = profile.with_first_rate(rate.parse()?);
     }
     let token = RandomState::new().build_hasher().finish(); // random; a real transport has a handshake
     let data: Vec<u8> = (0..megabytes * 1_000_000).map(|i| (i / 7) as u8).collect();

@@ -53,6 +53,13 @@ impl Profile {
         self
     }
 
+    /// The same beginning at `rate`, for a path that is known from before: start-up then has less to search.
+    #[must_use]
+    pub fn with_first_rate(mut self, rate: Rate) -> Profile {
+        self.control.start_mut().rate = rate;
+        self
+    }
+
     /// The bounds of the rate.
     pub fn bounds(&self) -> RateBounds {
         self.control.bounds()

@@ -9,7 +9,8 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-use crate::output::{USAGE, show};
+use crate::exit::{INTERRUPTED, usage};
+use crate::output::show;
 use experiment::Experiment;
 use path::{Path, Preset};
 use pcc::Rate;
@@ -20,9 +21,6 @@ use report::Report;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-
-/// The exit code after Ctrl-C, as a shell's.
-const INTERRUPTED: u8 = 130;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -118,22 +116,15 @@ impl Args {
 }
 
 /// Runs the demo.
-pub fn run(args: Args) -> ExitCode {
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let path = args.path();
     let chart = args.chart(&path);
     // Better now than after two minutes.
     let folder = chart.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-        eprintln!("error: --out: there is no directory {}", folder.display());
-        return ExitCode::from(USAGE);
+        return Err(usage(format!("--out: there is no directory {}", folder.display())));
     }
-    match demonstrate(&args, &path, &chart) {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    demonstrate(args, &path, &chart)
 }
 
 fn demonstrate(args: &Args, path: &Path, chart: &std::path::Path) -> anyhow::Result<ExitCode> {

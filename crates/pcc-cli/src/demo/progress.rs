@@ -2,10 +2,9 @@
 
 use super::endpoint::Sample;
 use super::experiment::{Outcome, ratio};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::progress::{self, Look};
 use pcc::Rate;
 use std::collections::VecDeque;
-use std::io::IsTerminal;
 use std::time::Duration;
 
 /// The rate shown is the mean over this long.
@@ -14,29 +13,21 @@ const WINDOW: Duration = Duration::from_secs(1);
 /// How often a line is printed where there is no terminal to draw on.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
+const LOOK: Look = Look { template: "{prefix:<16} {bar:24.cyan/black.dim} {elapsed:>3}  {msg}", chars: "━╸ " };
+
 /// The progress of one run.
 pub struct Progress {
     label: String,
-    /// Absent where there is no terminal.
-    bar: Option<ProgressBar>,
-    next_line: Duration,
+    shown: progress::Progress,
     recent: VecDeque<Sample>,
 }
 
 impl Progress {
     /// Begins to show a run that takes `duration`.
     pub fn start(label: String, duration: Duration) -> Progress {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::new(duration.as_millis() as u64).with_prefix(label.clone());
-            // A test checks the template.
-            if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
-                bar.set_style(style.progress_chars("━╸ "));
-            }
-            bar.set_message("connecting");
-            bar.tick();
-            bar
-        });
-        Progress { label, bar, next_line: LINE_EVERY, recent: VecDeque::new() }
+        let shown = progress::Progress::new(&LOOK, duration.as_millis() as u64, LINE_EVERY).with_prefix(&label);
+        shown.show(0, "connecting", || format!("{label:<16} connecting"));
+        Progress { label, shown, recent: VecDeque::new() }
     }
 
     /// Shows where the run is.
@@ -45,23 +36,16 @@ impl Progress {
         while self.recent.get(1).is_some_and(|second| sample.at.saturating_sub(second.at) >= WINDOW) {
             self.recent.pop_front();
         }
-        if let Some(bar) = &self.bar {
-            bar.set_position(sample.at.as_millis() as u64);
-            bar.set_message(self.message(sample));
-        } else if sample.at >= self.next_line {
-            self.next_line += LINE_EVERY;
-            eprintln!("{:<16} {:>4.0} s  {}", self.label, sample.at.as_secs_f64(), self.message(sample));
-        }
+        let message = self.message(sample);
+        let line = || format!("{:<16} {:>4.0} s  {message}", self.label, sample.at.as_secs_f64());
+        self.shown.show(sample.at.as_millis() as u64, &message, line);
     }
 
     /// Leaves a line with the result.
     pub fn finish(self, outcome: &Outcome) {
         let moved = outcome.samples.last().map_or(0, |sample| sample.received);
         let result = format!("{} goodput, {:.1} MB moved", outcome.goodput, moved as f64 * 1e-6);
-        match self.bar {
-            Some(bar) => bar.finish_with_message(result),
-            None => eprintln!("{:<16}   done  {result}", self.label),
-        }
+        self.shown.finish(&result, || format!("{:<16}   done  {result}", self.label));
     }
 
     fn message(&self, sample: &Sample) -> String {
@@ -74,21 +58,18 @@ impl Progress {
     }
 }
 
-const TEMPLATE: &str = "{prefix:<16} {bar:24.cyan/black.dim} {elapsed:>3}  {msg}";
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_template_is_valid() {
-        assert!(ProgressStyle::with_template(TEMPLATE).is_ok());
+    fn the_look_is_valid() {
+        assert!(LOOK.is_valid());
     }
 
     #[test]
     fn the_rate_is_that_of_the_last_second() {
-        let mut progress =
-            Progress { label: String::new(), bar: None, next_line: Duration::MAX, recent: VecDeque::new() };
+        let mut progress = Progress::start(String::new(), Duration::from_secs(3));
         for tenth in 1..=30u32 {
             let at = Duration::from_millis(100) * tenth;
             // 8 Mbit/s, then 16 Mbit/s after two seconds.

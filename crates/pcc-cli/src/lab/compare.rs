@@ -2,11 +2,9 @@
 
 use super::machine::{Machine, On};
 use super::selection::{Selection, heading};
-use crate::output::show;
+use crate::output::{json_lines, show};
 use clap::builder::PossibleValuesParser;
-use pcc_lab::report::{Comparison, METRICS, compare, comparison_table};
-use pcc_lab::scenario::Plan;
-use std::fmt::Write;
+use pcc_lab::report::{METRICS, compare, comparison_table};
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -33,12 +31,9 @@ fn metrics() -> PossibleValuesParser {
     METRICS.map(|(name, _)| name).into()
 }
 
-/// Runs both.
-pub fn run(args: &Args) -> ExitCode {
-    args.selection.run(|plan| experiment(args, plan))
-}
-
-fn experiment(args: &Args, plan: &Plan) -> anyhow::Result<()> {
+/// Runs the scenario in both places, and prints how the results compare.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let plan = &args.selection.plan()?;
     let seeds = args.selection.seeds(plan)?;
     // Privileges are to be had before there are threads, and what can't be simulated is to show before the long part.
     let emulator = Machine::new(On::Emulator, None)?;
@@ -53,13 +48,6 @@ fn experiment(args: &Args, plan: &Plan) -> anyhow::Result<()> {
         eprintln!("{doubtful} of {} runs on the emulator don't count: see pcc lab run --on emulator", emulated.len());
     }
     let table = || format!("{}\n{}", heading(plan, &seeds), comparison_table(&comparisons));
-    Ok(show(&if args.json { json(&comparisons)? } else { table() })?)
-}
-
-fn json(comparisons: &[Comparison]) -> anyhow::Result<String> {
-    let mut lines = String::new();
-    for comparison in comparisons {
-        writeln!(lines, "{}", serde_json::to_string(comparison)?)?;
-    }
-    Ok(lines)
+    show(&if args.json { json_lines(&comparisons)? } else { table() })?;
+    Ok(ExitCode::SUCCESS)
 }

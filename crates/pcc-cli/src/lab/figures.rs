@@ -1,12 +1,12 @@
 //! `pcc lab figures`: the figures of the papers.
 
+use super::machine::jobs;
 use super::progress::Progress;
-use super::{jobs, json_lines, write};
-use crate::output::{USAGE, show};
+use crate::exit::usage;
+use crate::output::{json_lines, show, write_file};
 use anyhow::Context;
-use pcc_lab::figure::{self, Finished, Study};
+use pcc_lab::figure::{self, Finding, Finished, Study};
 use pcc_lab::report::aligned;
-use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -46,39 +46,25 @@ pub struct Args {
     out: PathBuf,
 }
 
-/// Runs the figures.
-pub fn run(args: &Args) -> ExitCode {
-    let files = match figure::choose(FILES, &args.ids) {
-        Ok(files) => files,
-        Err(error) => {
-            eprintln!("error: {error}");
-            return ExitCode::from(USAGE);
-        }
-    };
-    match experiments(args, &files) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn experiments(args: &Args, files: &[(&str, &str)]) -> anyhow::Result<()> {
+/// Runs the chosen figures, prints what came of their claims, and writes plots and data.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let files = figure::choose(FILES, &args.ids).map_err(usage)?;
     let parse = |(file, text): &(&str, &str)| Study::parse(&format!("figures/{file}"), text, args.quick);
     let studies = files.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
     if args.list {
-        return Ok(show(&list(&studies))?);
+        show(&list(&studies))?;
+        return Ok(ExitCode::SUCCESS);
     }
     let progress = Progress::start(studies.iter().map(Study::runs).sum::<usize>() as u64, "runs");
     let finished = figure::run(&studies, jobs(args.jobs), &|done| progress.show(done as u64))?;
     progress.finish();
-    let results = if args.json { json(&finished)? } else { finished.iter().map(table).collect() };
+    let results = if args.json { json_lines(findings(&finished))? } else { finished.iter().map(table).collect() };
     show(&results)?;
     if args.quick {
         eprintln!("These were the short versions: what differs here may agree in full length.");
     }
-    write_results(args, &finished).with_context(|| format!("can't write the results to {}", args.out.display()))
+    write_results(args, &finished).with_context(|| format!("can't write the results to {}", args.out.display()))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn list(studies: &[Study]) -> String {
@@ -100,12 +86,8 @@ fn table(finished: &Finished<'_>) -> String {
     format!("{}  {}: {}\n{}\n", figure.id, figure.source, plan.scenario.title, aligned(&rows, 5))
 }
 
-fn json(finished: &[Finished<'_>]) -> anyhow::Result<String> {
-    let mut lines = String::new();
-    for finding in finished.iter().flat_map(|figure| &figure.findings) {
-        writeln!(lines, "{}", serde_json::to_string(finding)?)?;
-    }
-    Ok(lines)
+fn findings<'a>(finished: &'a [Finished<'_>]) -> impl Iterator<Item = &'a Finding> {
+    finished.iter().flat_map(|figure| &figure.findings)
 }
 
 /// Writes the plots and the data, and the document if it is about all figures.
@@ -116,18 +98,18 @@ fn write_results(args: &Args, finished: &[Finished<'_>]) -> anyhow::Result<()> {
         let plots = figure.plots()?;
         for (number, plot) in (1..).zip(&plots) {
             if let Some(svg) = plot {
-                write(&args.out.join(format!("figures/plots/{id}-{number}.svg")), svg)?;
+                write_file(&args.out.join(format!("figures/plots/{id}-{number}.svg")), svg)?;
             }
         }
         drawn.push(plots.iter().map(Option::is_some).collect());
-        write(&args.out.join(format!("figures/data/{id}.jsonl")), &json_lines(figure.reports())?)?;
+        write_file(&args.out.join(format!("figures/data/{id}.jsonl")), &json_lines(figure.reports())?)?;
     }
     if !args.ids.is_empty() {
         return Ok(());
     }
     let command = if args.quick { "pcc lab figures --quick" } else { "pcc lab figures" };
     let text = figure::markdown(finished, &drawn, command, env!("CARGO_PKG_VERSION"));
-    write(&args.out.join("REPRODUCTION.md"), &text)
+    write_file(&args.out.join("REPRODUCTION.md"), &text)
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! What runs scenarios: the simulator or the emulator.
 
-use super::jobs;
 use super::progress::Progress;
 use pcc_emulator::host::privileges;
 use pcc_emulator::{EmulatorError, emulate};
@@ -18,6 +17,11 @@ pub enum On {
     Emulator,
 }
 
+/// How many runs at a time: as asked for, or as many as there are cores.
+pub fn jobs(wanted: Option<u16>) -> usize {
+    wanted.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+}
+
 /// What runs scenarios.
 pub enum Machine {
     /// As many simulations at a time.
@@ -27,7 +31,7 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// Makes ready.
+    /// A machine that may run here; `threads` is how many simulations at a time, if not as many as there are cores.
     ///
     /// # Errors
     ///

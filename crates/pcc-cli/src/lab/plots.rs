@@ -1,13 +1,13 @@
 //! Plots of runs over time.
 
-use super::write;
+use crate::output::write_file;
 use pcc_lab::plot::timeline;
 use pcc_lab::report::RunReport;
 use pcc_lab::scenario::Plan;
 use std::path::Path;
 
 /// With more runs than this, only those with the first seed are drawn.
-const MOST_DRAWN: usize = 50;
+const MAX_DRAWN: usize = 50;
 
 /// Which runs are drawn, by their seeds.
 #[derive(Clone, Copy)]
@@ -21,7 +21,7 @@ impl Drawn {
     pub fn of(plan: &Plan, seeds: &[u64]) -> Drawn {
         let runs = plan.cases.len() * seeds.len();
         match seeds {
-            [first, _, ..] if runs > MOST_DRAWN => {
+            [first, _, ..] if runs > MAX_DRAWN => {
                 eprintln!("{runs} runs: only those with seed {first} are drawn");
                 Drawn::OnlyOf(*first)
             }
@@ -40,7 +40,7 @@ impl Drawn {
 
 /// Draws a run that was recorded.
 pub fn draw(folder: &Path, title: &str, report: &RunReport) -> anyhow::Result<()> {
-    write(&folder.join(file_name(report)), &timeline(title, report)?)
+    write_file(&folder.join(file_name(report)), &timeline(title, report)?)
 }
 
 /// Such as `cubic-75kB-seed-1.svg`.

@@ -3,11 +3,9 @@
 use super::machine::{Machine, On};
 use super::plots::{self, Drawn};
 use super::selection::{Selection, heading};
-use super::{json_lines, write};
-use crate::output::show;
+use crate::output::{json_lines, show, write_file};
 use anyhow::Context;
 use pcc_lab::report::table;
-use pcc_lab::scenario::Plan;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -44,12 +42,9 @@ pub struct Args {
     out: Option<PathBuf>,
 }
 
-/// Runs the scenario.
-pub fn run(args: &Args) -> ExitCode {
-    args.selection.run(|plan| experiment(args, plan))
-}
-
-fn experiment(args: &Args, plan: &Plan) -> anyhow::Result<()> {
+/// Runs a scenario, and prints or writes what came of it.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let plan = &args.selection.plan()?;
     let seeds = args.selection.seeds(plan)?;
     let machine = Machine::new(args.on, args.jobs)?;
     if let Some(folder) = &args.out {
@@ -81,8 +76,8 @@ fn experiment(args: &Args, plan: &Plan) -> anyhow::Result<()> {
         (false, _) => show(&text)?,
     }
     if let Some(folder) = &args.out {
-        write(&folder.join("runs.jsonl"), &lines)?;
-        write(&folder.join("table.txt"), &text)?;
+        write_file(&folder.join("runs.jsonl"), &lines)?;
+        write_file(&folder.join("table.txt"), &text)?;
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }

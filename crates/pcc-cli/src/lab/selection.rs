@@ -1,10 +1,9 @@
 //! Which runs of a scenario are meant.
 
-use crate::output::USAGE;
-use pcc_lab::scenario::{Plan, ScenarioError};
+use crate::exit::usage;
+use pcc_lab::scenario::Plan;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use toml::Value;
 
 /// A scenario, what differs from the file, and the seeds.
@@ -27,33 +26,19 @@ pub struct Selection {
     utility: Option<String>,
 }
 
-/// The most runs at once.
-const MOST_RUNS: usize = 100_000;
+/// The most runs that one command does.
+const MAX_RUNS: usize = 100_000;
 
 impl Selection {
-    /// Does an experiment with the scenario, and says what went wrong, if anything did.
-    pub fn run(&self, experiment: impl FnOnce(&Plan) -> anyhow::Result<()>) -> ExitCode {
-        let plan = match self.plan() {
-            Ok(plan) => plan,
-            Err(error) => {
-                eprintln!("error: {error}");
-                return ExitCode::from(USAGE);
-            }
-        };
-        match experiment(&plan) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("error: {error:#}");
-                ExitCode::FAILURE
-            }
-        }
-    }
-
     /// The scenario as it is to be run.
-    fn plan(&self) -> Result<Plan, ScenarioError> {
-        let mut plan = Plan::read(&self.scenario, &self.set)?;
+    ///
+    /// # Errors
+    ///
+    /// When it can't be read, or says what can't be; that is a mistake of whoever wrote it.
+    pub fn plan(&self) -> anyhow::Result<Plan> {
+        let mut plan = Plan::read(&self.scenario, &self.set).map_err(usage)?;
         if let Some(utility) = &self.utility {
-            plan.use_utility(utility)?;
+            plan.use_utility(utility).map_err(usage)?;
         }
         Ok(plan)
     }
@@ -68,7 +53,7 @@ impl Selection {
         let runs = usize::try_from(seeds.end() - seeds.start())
             .ok()
             .and_then(|last| last.checked_add(1)?.checked_mul(plan.cases.len()));
-        anyhow::ensure!(runs.is_some_and(|runs| runs <= MOST_RUNS), "these are more than {MOST_RUNS} runs");
+        anyhow::ensure!(runs.is_some_and(|runs| runs <= MAX_RUNS), "these are more than {MAX_RUNS} runs");
         Ok(seeds.collect())
     }
 }

@@ -11,12 +11,11 @@ pub struct Command {
     arguments: Vec<OsString>,
 }
 
-/// Says what to do.
-pub fn run(command: Command) -> ExitCode {
+/// Fails with what has to be done to get `pcc tcp`.
+pub fn run(command: Command) -> anyhow::Result<ExitCode> {
     drop(command.arguments);
-    eprintln!(
-        "error: this pcc was built without `pcc tcp`, which needs clang, libelf and zlib with their headers; \
+    anyhow::bail!(
+        "this pcc was built without `pcc tcp`, which needs clang, libelf and zlib with their headers; \
          with these, build it with: cargo install --path crates/pcc-cli --features tcp"
-    );
-    ExitCode::FAILURE
+    )
 }

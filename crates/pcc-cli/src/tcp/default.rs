@@ -1,7 +1,7 @@
 //! `pcc tcp default`: the controller of programs that don't choose one.
 
-use super::known_profiles;
 use super::namespaces::Place;
+use super::profiles::known_profiles;
 use super::route::{Prefix, set_controller};
 use crate::output::show;
 use pcc_tcp::kernel::{Controller, Holder, available, holders};
@@ -43,7 +43,7 @@ pub struct Args {
     route: Option<Prefix>,
 }
 
-/// Sets it.
+/// Sets the default of a network namespace or a route, and prints the command that undoes it.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let place = args.netns.as_deref().map_or_else(|| Ok(Place::here()), Place::named)?;
     let controller = match args.controller.parse::<Controller>() {

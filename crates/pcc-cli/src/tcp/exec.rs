@@ -1,6 +1,6 @@
 //! `pcc tcp exec`: one program under PCC.
 
-use super::{known_profiles, profile};
+use super::profiles::{known_profiles, profile};
 use anyhow::Context;
 use pcc_emulator::host::program::{self, Handover};
 use pcc_tcp::kernel::{Controller, Scope};
@@ -37,7 +37,7 @@ pub struct Args {
     command: Vec<OsString>,
 }
 
-/// Runs the command.
+/// Runs the command under PCC, and gives its exit code.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scope = Scope::enter(args.profile)?;
     let handover = Handover::begin().context("can't hold signals back")?;

@@ -1,10 +1,10 @@
 //! `pcc tcp load`: registers the controllers.
 
 use super::namespaces::everywhere;
-use super::{controllers, known_profiles, names, profile};
+use super::profiles::{controllers, known_profiles, names, profile};
+use crate::signals::Signals;
 use pcc_tcp::kernel::{Controller, load, pin, pinned, replace};
 use std::process::ExitCode;
-use tokio::signal::unix::{SignalKind, signal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -90,11 +90,7 @@ fn set_defaults_again(controllers: &[Controller]) {
 fn wait() -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
+        Signals::new()?.next().await;
         Ok(())
     })
 }

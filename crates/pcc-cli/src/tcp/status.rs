@@ -2,7 +2,7 @@
 
 use super::connections;
 use super::namespaces::{Place, everywhere};
-use crate::output::show;
+use crate::output::{json_lines, show};
 use pcc_tcp::kernel::{Controller, Holder, Statistics, holders, release, requirements, statistics, versions};
 use serde::Serialize;
 use std::fmt::{self, Write};
@@ -28,10 +28,10 @@ pub struct Args {
     json: bool,
 }
 
-/// Shows it.
+/// Shows what the kernel has; the exit code is 1 where no controller is registered.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let status = Status::now();
-    show(&if args.json { serde_json::to_string(&status)? + "\n" } else { status.to_string() })?;
+    show(&if args.json { json_lines([&status])? } else { status.to_string() })?;
     let registered = status.controllers.iter().any(|controller| controller.registered);
     Ok(if registered { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -2,7 +2,7 @@
 
 use super::connections;
 use super::namespaces::everywhere;
-use super::{controllers, known_profiles, names, profile};
+use super::profiles::{controllers, known_profiles, names, profile};
 use pcc_tcp::kernel::{Controller, Error, holders, pinned, unpin};
 use std::process::ExitCode;
 

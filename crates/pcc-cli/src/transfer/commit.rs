@@ -1,6 +1,6 @@
 //! From the staging folder to final names: nothing outside the destination, nothing replaced without being asked.
 
-use super::exit::{Context, Failure, Kind, Result, printable};
+use super::failure::{Context, Failure, Kind, Result, printable};
 use super::manifest::{Entry, Manifest, Mtime, What};
 use super::staging::Staging;
 use cap_std::fs::{Dir, MetadataExt};

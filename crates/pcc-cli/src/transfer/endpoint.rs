@@ -1,6 +1,6 @@
 //! Sockets and QUIC configurations of both sides.
 
-use super::exit::{Context, Failure, Kind, Result};
+use super::failure::{Context, Failure, Kind, Result};
 use super::identity::{Identity, client_crypto};
 use super::protocol::{KEEP_ALIVE, MAX_STREAMS, STREAM_WINDOW};
 use super::ticket::MAX_ADDRESSES;

@@ -4,7 +4,7 @@
 //! The sender proves the ticket's secret with a hash keyed by it, over keying material that both ends export from the TLS
 //! session: the secret never travels, and a proof is of no use on any other connection.
 
-use super::exit::{Failure, Kind, Result};
+use super::failure::{Failure, Kind, Result};
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq::crypto::{CryptoError, HmacKey};
 use noq::{EndpointConfig, rustls};

@@ -3,7 +3,7 @@
 mod blocks;
 mod commit;
 mod endpoint;
-mod exit;
+mod failure;
 mod identity;
 mod manifest;
 mod progress;
@@ -18,16 +18,17 @@ mod store;
 mod tests;
 mod ticket;
 
-use exit::{Failure, Kind, Result};
+use failure::{Failure, Kind, Result};
 use pcc::Rate;
 use pcc_lab::quantity;
-use pcc_quic::Algorithm;
+use pcc_quic::{Algorithm, Transport};
 use progress::Reporter;
 use std::io::{BufRead, Read};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 const SEND_EXAMPLES: &str = "\
 Examples:
@@ -52,7 +53,7 @@ delete that folder to give it up.";
 
 /// Sends files and folders to a waiting `pcc recv`.
 #[derive(clap::Args)]
-#[command(after_help = SEND_EXAMPLES, after_long_help = format!("{SEND_EXAMPLES}\n\n{}", exit::HELP))]
+#[command(after_help = SEND_EXAMPLES, after_long_help = format!("{SEND_EXAMPLES}\n\n{}", failure::HELP))]
 pub struct SendArgs {
     /// Files and folders to send
     #[arg(required = true, value_name = "PATH")]
@@ -80,7 +81,7 @@ pub struct SendArgs {
 
 /// Waits for one transfer and writes it into a directory.
 #[derive(clap::Args)]
-#[command(after_help = RECV_EXAMPLES, after_long_help = format!("{RECV_EXAMPLES}\n\n{}", exit::HELP))]
+#[command(after_help = RECV_EXAMPLES, after_long_help = format!("{RECV_EXAMPLES}\n\n{}", failure::HELP))]
 pub struct RecvArgs {
     /// Where the files go
     #[arg(value_name = "DIR", default_value = ".")]
@@ -100,26 +101,40 @@ pub struct RecvArgs {
 }
 
 /// Runs `pcc send`.
-pub fn send(mut args: SendArgs) -> ExitCode {
+pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
     let reporter = Arc::new(Reporter::new(args.json));
-    if args.ticket == "-" {
-        args.ticket.clear();
+    let SendArgs { paths, ticket, controller, max_rate, timeout, .. } = args;
+    let transport = Transport { algorithm: controller, max_rate, seed: fastrand::u64(..) };
+    let patience = Duration::from_secs(timeout);
+    let work = async {
+        let options = sender::Options { paths, ticket: read_ticket(ticket)?, transport, patience };
+        sender::run(options, reporter.clone()).await
+    };
+    Ok(finish(&reporter, work))
+}
+
+/// The ticket as it is on the command line, or for `-` from standard input.
+fn read_ticket(mut ticket: String) -> Result<String> {
+    if ticket == "-" {
+        ticket.clear();
         // Longer than any ticket; what is wrong with it is said where it is parsed.
-        if let Err(e) = std::io::stdin().lock().take(1 << 16).read_line(&mut args.ticket) {
-            let failure = Failure::new(Kind::BadTicket, format!("cannot read the ticket from standard input: {e}"));
-            reporter.failure(&failure);
-            return failure.exit_code();
-        }
+        let read = std::io::stdin().lock().take(1 << 16).read_line(&mut ticket);
+        read.map_err(|error| {
+            Failure::new(Kind::BadTicket, format!("cannot read the ticket from standard input: {error}"))
+        })?;
     }
-    finish(&reporter.clone(), sender::run(args, reporter))
+    Ok(ticket)
 }
 
 /// Runs `pcc recv`.
-pub fn recv(args: RecvArgs) -> ExitCode {
+pub fn recv(args: RecvArgs) -> anyhow::Result<ExitCode> {
     let reporter = Arc::new(Reporter::new(args.json));
-    finish(&reporter.clone(), receiver::run(args, reporter))
+    let RecvArgs { dir, listen, advertise, overwrite, .. } = args;
+    let options = receiver::Options { dir, listen, advertise, overwrite };
+    Ok(finish(&reporter, receiver::run(options, reporter.clone())))
 }
 
+/// Does the work, and reports how it failed if it did: in a way of its own, because of `--json`.
 fn finish(reporter: &Reporter, work: impl Future<Output = Result<()>>) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let result = match runtime {
@@ -138,20 +153,4 @@ fn finish(reporter: &Reporter, work: impl Future<Output = Result<()>>) -> ExitCo
             failure.exit_code()
         }
     }
-}
-
-/// Resolves when the user wants to stop.
-async fn interrupted() -> Failure {
-    use tokio::signal::unix::{SignalKind, signal};
-    let terminated = async {
-        match signal(SignalKind::terminate()) {
-            Ok(mut signal) => signal.recv().await,
-            Err(_) => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminated => {}
-    }
-    Failure::new(Kind::Interrupted, "interrupted; run the same command again to go on")
 }

@@ -1,9 +1,10 @@
 //! What the user sees: a progress bar on a terminal, plain lines elsewhere, JSON lines for scripts.
 
-use super::exit::Failure;
-use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use super::failure::Failure;
+use crate::output::{json_lines, show};
+use crate::progress::{Look, Progress};
+use indicatif::HumanBytes;
 use serde::Serialize;
-use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,8 @@ pub const INTERVAL: Duration = Duration::from_millis(200);
 const PLAIN_INTERVAL: Duration = Duration::from_secs(5);
 /// The rate shown is that of about this long.
 const RATE_WINDOW: Duration = Duration::from_secs(3);
+
+const LOOK: Look = Look { template: "{bar:30} {bytes}/{total_bytes} {msg} ETA {eta}", chars: "█░" };
 
 /// Everything that is reported. With `--json`, one line each.
 #[derive(Serialize)]
@@ -58,52 +61,39 @@ pub struct Snapshot {
 /// Where events go.
 pub struct Reporter {
     json: bool,
-    bar: Option<ProgressBar>,
-    state: Mutex<State>,
-}
-
-struct State {
-    rates: Vec<(Instant, u64)>,
-    plain: Instant,
+    progress: Progress,
+    rates: Mutex<Vec<(Instant, u64)>>,
 }
 
 impl Reporter {
     /// For a terminal, for a log, or for a script.
     pub fn new(json: bool) -> Self {
-        let bar = (!json && std::io::stderr().is_terminal()).then(|| {
-            let style = "{bar:30} {bytes}/{total_bytes} {msg} ETA {eta}";
-            let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
-            let bar = ProgressBar::no_length().with_style(style);
-            bar.set_draw_target(indicatif::ProgressDrawTarget::hidden());
-            bar
-        });
-        Self { json, bar, state: Mutex::new(State { rates: Vec::new(), plain: Instant::now() }) }
+        Self { json, progress: Progress::new(&LOOK, 0, PLAIN_INTERVAL), rates: Mutex::new(Vec::new()) }
     }
 
     /// Reports an event.
     pub fn event(&self, event: &Event<'_>) {
         if self.json {
-            if let Ok(line) = serde_json::to_string(event) {
+            if let Ok(line) = json_lines([event]) {
                 // A script that stopped reading is no reason to stop the transfer.
-                let _ = writeln!(std::io::stdout(), "{line}");
+                let _ = show(&line);
             }
             return;
         }
         match event {
             Event::Ticket { ticket, resuming, .. } => {
                 let what = if *resuming { "Taking up an unfinished transfer. " } else { "" };
-                self.line(&format!("{what}On the other machine: pcc send PATH... TICKET, with this ticket:"));
-                let mut stdout = std::io::stdout();
-                let _ = writeln!(stdout, "{ticket}").and_then(|()| stdout.flush());
+                self.progress.line(&format!("{what}On the other machine: pcc send PATH... TICKET, with this ticket:"));
+                let _ = show(&format!("{ticket}\n"));
             }
             Event::Checking { bytes, total } => {
                 self.show("checking what is there", &Snapshot { stored: *bytes, total: *total, ..Snapshot::default() });
             }
-            Event::Connected { peer } => self.line(&format!("connected to {peer}")),
+            Event::Connected { peer } => self.progress.line(&format!("connected to {peer}")),
             Event::Start { files, bytes, have } => {
                 let there =
                     if *have > 0 { format!(", {} of it there already", HumanBytes(*have)) } else { String::new() };
-                self.line(&format!("{files} files, {}{there}", HumanBytes(*bytes)));
+                self.progress.line(&format!("{files} files, {}{there}", HumanBytes(*bytes)));
             }
             Event::Progress(snapshot) => {
                 let loss =
@@ -111,26 +101,26 @@ impl Reporter {
                 let path = format!("{}, RTT {:.1} ms{loss}", rate(snapshot.bits_per_second), snapshot.rtt_ms);
                 self.show(&path, snapshot);
             }
-            Event::Refused { peer, reason, .. } => self.line(&format!("refused {peer}: {reason}")),
+            Event::Refused { peer, reason, .. } => self.progress.line(&format!("refused {peer}: {reason}")),
             Event::Lost { reason, retry_ms } => {
                 let next = match retry_ms {
                     Some(ms) => format!("trying again in {:.1} s", *ms as f64 / 1000.0),
                     None => "waiting for it to come back".to_owned(),
                 };
-                self.line(&format!("{reason}; {next}"));
+                self.progress.line(&format!("{reason}; {next}"));
             }
-            Event::Note { message } => self.line(message),
+            Event::Note { message } => self.progress.line(message),
             Event::Done { files, bytes, seconds, bits_per_second, .. } => {
-                self.finish();
-                self.line(&format!(
+                self.progress.clear();
+                self.progress.line(&format!(
                     "done: {files} files, {} in {seconds:.1} s ({}), all verified",
                     HumanBytes(*bytes),
                     rate(*bits_per_second)
                 ));
             }
             Event::Error { message, .. } => {
-                self.finish();
-                self.line(&format!("error: {message}"));
+                self.progress.clear();
+                self.progress.line(&format!("error: {message}"));
             }
         }
     }
@@ -143,54 +133,20 @@ impl Reporter {
 
     /// The rate of late, given how much is there now.
     pub fn rate(&self, stored: u64) -> f64 {
-        let Ok(mut state) = self.state.lock() else { return 0.0 };
+        let Ok(mut rates) = self.rates.lock() else { return 0.0 };
         let now = Instant::now();
         // An attempt that begins anew may start lower.
-        state.rates.retain(|(at, bytes)| now - *at <= RATE_WINDOW && *bytes <= stored);
-        state.rates.push((now, stored));
-        let (start, before) = state.rates[0];
+        rates.retain(|(at, bytes)| now - *at <= RATE_WINDOW && *bytes <= stored);
+        rates.push((now, stored));
+        let (start, before) = rates[0];
         let seconds = (now - start).as_secs_f64();
         if seconds > 0.0 { (stored - before) as f64 * 8.0 / seconds } else { 0.0 }
     }
 
-    fn line(&self, text: &str) {
-        let write = || {
-            let _ = writeln!(std::io::stderr(), "{text}");
-        };
-        match &self.bar {
-            Some(bar) => bar.suspend(write),
-            None => write(),
-        }
-    }
-
     fn show(&self, message: &str, snapshot: &Snapshot) {
-        if let Some(bar) = &self.bar {
-            if bar.is_hidden() {
-                bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
-                bar.set_position(snapshot.stored);
-                bar.reset_eta();
-            }
-            bar.set_length(snapshot.total);
-            bar.set_position(snapshot.stored);
-            bar.set_message(message.to_owned());
-            return;
-        }
-        let due = self.state.lock().is_ok_and(|mut state| {
-            let due = state.plain.elapsed() >= PLAIN_INTERVAL;
-            if due {
-                state.plain = Instant::now();
-            }
-            due
-        });
-        if due {
-            self.line(&format!("{} of {}, {message}", HumanBytes(snapshot.stored), HumanBytes(snapshot.total)));
-        }
-    }
-
-    fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+        let Snapshot { stored, total, .. } = *snapshot;
+        self.progress.set_length(total);
+        self.progress.show(stored, message, || format!("{} of {}, {message}", HumanBytes(stored), HumanBytes(total)));
     }
 }
 
@@ -199,5 +155,15 @@ fn rate(bits_per_second: f64) -> String {
         r if r >= 1e9 => format!("{:.2} Gbit/s", r / 1e9),
         r if r >= 1e6 => format!("{:.1} Mbit/s", r / 1e6),
         r => format!("{:.0} kbit/s", r / 1e3),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_look_is_valid() {
+        assert!(LOOK.is_valid());
     }
 }

@@ -5,7 +5,7 @@
 //! of about [`BATCH`] bytes together: one large block, or many small ones. Streams this short neither wait for each other
 //! after a loss nor gather many gaps.
 
-use super::exit::{Failure, Kind, Result, printable};
+use super::failure::{Failure, Kind, Result, printable};
 use noq::{ConnectionError, ReadExactError, RecvStream, SendStream, VarInt};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

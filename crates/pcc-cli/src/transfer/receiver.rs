@@ -1,16 +1,17 @@
 //! `pcc recv`: waits for whoever holds the ticket.
 
 use super::endpoint;
-use super::exit::{Context, Failure, Kind, Result};
+use super::failure::{Context, Failure, Kind, Result};
 use super::identity::proof;
 use super::progress::{Event, Reporter};
 use super::protocol::{self, Hello, MAX_HELLO, connection_failure};
 use super::session::{self, End, Peer, Shared, State};
 use super::staging::Staging;
 use super::ticket::Ticket;
-use super::{RecvArgs, interrupted};
+use crate::signals::interrupted;
 use noq::{ConnectionError, Endpoint, Incoming};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -35,6 +36,18 @@ const DISK: Duration = Duration::from_secs(5);
 /// A connection attempt, after the proof or without.
 type Arrival = (SocketAddr, Result<Peer>);
 
+/// Where to listen, and what to do with what comes.
+pub struct Options {
+    /// Where the files go.
+    pub dir: PathBuf,
+    /// The address to listen on; all of this machine where it is absent.
+    pub listen: Option<SocketAddr>,
+    /// Further addresses for the ticket.
+    pub advertise: Vec<SocketAddr>,
+    /// Whether files that exist are replaced.
+    pub overwrite: bool,
+}
+
 /// A receiver that listens.
 pub struct Receiver {
     endpoint: Endpoint,
@@ -58,15 +71,15 @@ struct Session {
 }
 
 /// Receives one transfer.
-pub async fn run(args: RecvArgs, reporter: Arc<Reporter>) -> Result<()> {
-    let (receiver, ticket) = Receiver::open(args, reporter.clone()).await?;
+pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
+    let (receiver, ticket) = Receiver::open(options, reporter.clone()).await?;
     let (text, resuming) = (ticket.to_string(), receiver.shared.bound().is_some());
     reporter.event(&Event::Ticket { ticket: &text, addresses: &ticket.addresses, resuming });
     receiver.receive().await
 }
 
-fn listen(args: &RecvArgs, staging: &mut Staging) -> Result<(Endpoint, Ticket)> {
-    let socket = match args.listen {
+fn listen(options: &Options, staging: &mut Staging) -> Result<(Endpoint, Ticket)> {
+    let socket = match options.listen {
         // The old port, so that the old ticket stays good.
         Some(address) if address.port() == 0 => endpoint::bind(Some(SocketAddr::new(address.ip(), staging.port)))?,
         Some(address) => endpoint::bind(Some(address))?,
@@ -75,7 +88,7 @@ fn listen(args: &RecvArgs, staging: &mut Staging) -> Result<(Endpoint, Ticket)> 
     let bound = socket.local_addr().doing(|| "listen")?;
     staging.save(bound.port())?;
     let identity = &staging.identity;
-    let addresses = endpoint::reachable(bound, &args.advertise)?;
+    let addresses = endpoint::reachable(bound, &options.advertise)?;
     let ticket = Ticket { certificate: identity.certificate_hash(), secret: identity.secret, addresses };
     Ok((endpoint::server(identity, socket)?, ticket))
 }
@@ -89,15 +102,15 @@ fn bind_all(port: u16) -> Result<UdpSocket> {
 
 impl Receiver {
     /// Takes up or prepares a transfer, and listens for it.
-    pub async fn open(args: RecvArgs, reporter: Arc<Reporter>) -> Result<(Self, Ticket)> {
-        let dir = args.dir.clone();
+    pub async fn open(options: Options, reporter: Arc<Reporter>) -> Result<(Self, Ticket)> {
+        let dir = options.dir.clone();
         let staging = spawn_blocking(move || Staging::open(&dir)).await.map_err(|e| Failure::new(Kind::Other, e))?;
         let mut staging = staging?;
         for message in &staging.skipped {
             reporter.event(&Event::Note { message });
         }
         let encoded = staging.manifest()?;
-        let (endpoint, ticket) = match listen(&args, &mut staging) {
+        let (endpoint, ticket) = match listen(&options, &mut staging) {
             Ok(ready) => ready,
             Err(failure) => {
                 if encoded.is_none() {
@@ -107,7 +120,7 @@ impl Receiver {
                 return Err(failure);
             }
         };
-        let (shared, resume) = Shared::start(staging, encoded, args.overwrite, reporter.clone()).await;
+        let (shared, resume) = Shared::start(staging, encoded, options.overwrite, reporter.clone()).await;
         let receiver = Self {
             endpoint,
             secret: ticket.secret,
@@ -129,7 +142,7 @@ impl Receiver {
         let result = tokio::select! {
             result = self.serve() => result,
             Ok(failure) = resume => Err(failure),
-            failure = interrupted() => Err(failure),
+            () = interrupted() => Err(Failure::interrupted()),
         };
         self.leave(result).await
     }

@@ -1,18 +1,19 @@
 //! `pcc send`.
 
 use super::endpoint;
-use super::exit::{Failure, Kind, Result};
+use super::failure::{Failure, Kind, Result};
 use super::identity::{SERVER_NAME, proof};
 use super::progress::{Event, INTERVAL, Reporter, Snapshot};
 use super::protocol::{self, Answer, BATCH, Hello, MAX_MESSAGE, connection_failure};
 use super::source::{Batch, Source};
 use super::store::Bitmap;
 use super::ticket::Ticket;
-use super::{SendArgs, interrupted};
+use crate::signals::interrupted;
 use noq::{ClientConfig, Connection, Endpoint, PathId, RecvStream, WriteError};
 use pcc_quic::Transport;
 use std::cell::Cell;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
@@ -23,7 +24,7 @@ const HANDSHAKE: Duration = Duration::from_secs(8);
 /// An address gets this much of a head start over the next.
 const STAGGER: Duration = Duration::from_millis(100);
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// Batches that are read ahead.
 const READ_AHEAD: usize = 8;
 
@@ -46,6 +47,18 @@ impl From<Failure> for End {
     }
 }
 
+/// What to send to whom, and how.
+pub struct Options {
+    /// Files and folders.
+    pub paths: Vec<PathBuf>,
+    /// The ticket as the receiver printed it.
+    pub ticket: String,
+    /// How to send.
+    pub transport: Transport,
+    /// Gives up after so long without the receiver.
+    pub patience: Duration,
+}
+
 struct Sender {
     ticket: Ticket,
     endpoint: Endpoint,
@@ -57,21 +70,20 @@ struct Sender {
 }
 
 /// Sends, and keeps trying until it is done or hopeless.
-pub async fn run(args: SendArgs, reporter: Arc<Reporter>) -> Result<()> {
-    let ticket: Ticket = args.ticket.parse()?;
-    let paths = args.paths;
+pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
+    let Options { paths, ticket, transport, patience } = options;
+    let ticket: Ticket = ticket.parse()?;
     let source = spawn_blocking(move || Source::find(&paths)).await.map_err(|e| Failure::new(Kind::Other, e))??;
-    let transport = Transport { algorithm: args.controller, max_rate: args.max_rate, seed: fastrand::u64(..) };
     let (endpoint, config) = endpoint::client(&transport, ticket.certificate)?;
     let now = Instant::now();
     let mut sender = Sender { ticket, endpoint, config, reporter, started: None, moved: 0, last_contact: now };
     let endpoint = sender.endpoint.clone();
     // It outlives the close: a connection that is dropped before would give no reason.
-    let work = sender.keep_trying(source, Duration::from_secs(args.timeout));
+    let work = sender.keep_trying(source, patience);
     tokio::pin!(work);
     let result = tokio::select! {
         result = &mut work => result,
-        failure = interrupted() => Err(failure),
+        () = interrupted() => Err(Failure::interrupted()),
     };
     if let Err(failure) = &result {
         // Whichever connection there still is.
@@ -115,7 +127,7 @@ impl Sender {
                     let reason = failure.message;
                     self.reporter.event(&Event::Lost { reason, retry_ms: Some(pause.as_millis() as u64) });
                     tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    pause = (pause * 2).min(MAX_PAUSE);
                 }
             }
         }

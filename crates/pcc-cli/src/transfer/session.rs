@@ -2,7 +2,7 @@
 
 use super::blocks;
 use super::endpoint;
-use super::exit::{Failure, Kind, Result};
+use super::failure::{Failure, Kind, Result};
 use super::manifest::{self, Manifest};
 use super::progress::{Event, INTERVAL, Reporter, Snapshot};
 use super::protocol::{self, Answer, BATCH, Hello, RECORD_LEN, Record, connection_failure};

@@ -1,7 +1,7 @@
 //! The sending end of a transfer on disk: finds what to send, reads and hashes it, and notices when it changes.
 
 use super::blocks;
-use super::exit::{Failure, Kind, Result, printable};
+use super::failure::{Failure, Kind, Result, printable};
 use super::manifest::{Entry, Manifest, Mtime, What};
 use super::protocol::{BATCH, Record};
 use super::store::Bitmap;

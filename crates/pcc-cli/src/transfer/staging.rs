@@ -3,7 +3,7 @@
 //! It holds the receiver's identity, the manifest, the journal of verified blocks and the data, and only its owner may look
 //! inside. Files in it are numbered: no name from the network is used before a file is complete.
 
-use super::exit::{Context, Failure, Kind, Result};
+use super::failure::{Context, Failure, Kind, Result};
 use super::identity::Identity;
 use super::manifest::STAGING_PREFIX;
 use cap_std::ambient_authority;

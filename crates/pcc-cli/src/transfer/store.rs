@@ -2,7 +2,7 @@
 
 use super::blocks;
 use super::commit;
-use super::exit::{Context, Failure, Kind, Result};
+use super::failure::{Context, Failure, Kind, Result};
 use super::manifest::{Manifest, What};
 use super::protocol::{RECORD_LEN, Record};
 use super::staging::Staging;

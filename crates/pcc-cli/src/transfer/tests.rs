@@ -1,13 +1,13 @@
 //! A hostile sender, made of the same parts as the real one, that holds a good ticket.
 
 use super::blocks::{self, BLOCK};
-use super::exit::Kind;
+use super::failure::Kind;
 use super::manifest::{Entry, MAX_BYTES, Mtime, What};
 use super::progress::Reporter;
 use super::protocol::{self, Answer, Hello, MAX_MESSAGE, Record, connection_failure};
-use super::receiver::Receiver;
+use super::receiver::{Options, Receiver};
 use super::ticket::Ticket;
-use super::{RecvArgs, endpoint, identity};
+use super::{endpoint, identity};
 use noq::{Connection, RecvStream, SendStream};
 use pcc_quic::Transport;
 use std::path::Path;
@@ -20,15 +20,15 @@ const PATIENCE: Duration = Duration::from_secs(30);
 struct Setup {
     dir: tempfile::TempDir,
     ticket: Ticket,
-    receiver: tokio::task::JoinHandle<super::exit::Result<()>>,
+    receiver: tokio::task::JoinHandle<super::failure::Result<()>>,
 }
 
 async fn setup() -> Setup {
     let dir = tempfile::tempdir().unwrap();
     let listen = Some("127.0.0.1:0".parse().unwrap());
     let to = dir.path().join("to");
-    let args = RecvArgs { dir: to, listen, advertise: Vec::new(), overwrite: false, json: false };
-    let (receiver, ticket) = Receiver::open(args, Arc::new(Reporter::new(false))).await.unwrap();
+    let options = Options { dir: to, listen, advertise: Vec::new(), overwrite: false };
+    let (receiver, ticket) = Receiver::open(options, Arc::new(Reporter::new(false))).await.unwrap();
     Setup { dir, ticket, receiver: tokio::spawn(receiver.receive()) }
 }
 
@@ -67,7 +67,7 @@ impl Hostile {
     }
 
     /// How the receiver closed the connection.
-    async fn refused(&self) -> super::exit::Failure {
+    async fn refused(&self) -> super::failure::Failure {
         let reason = tokio::time::timeout(PATIENCE, self.connection.closed()).await.expect("closed");
         connection_failure(&reason)
     }
@@ -223,7 +223,7 @@ async fn another_version_is_named() {
     still_works(setup).await;
 }
 
-async fn refused_stream(setup: &Setup, manifest: &[u8], bytes: &[u8]) -> super::exit::Failure {
+async fn refused_stream(setup: &Setup, manifest: &[u8], bytes: &[u8]) -> super::failure::Failure {
     let mut hostile = connect(&setup.ticket, manifest).await;
     loop {
         match hostile.answer().await {

@@ -1,6 +1,6 @@
 //! The ticket: all that a sender needs to find a receiver, recognise it and prove that it was invited.
 
-use super::exit::{Failure, Kind, Result};
+use super::failure::{Failure, Kind, Result};
 use data_encoding::BASE32_NOPAD;
 use serde::{Deserialize, Serialize};
 use std::fmt;

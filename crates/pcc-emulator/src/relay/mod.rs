@@ -16,7 +16,7 @@ mod thread;
 
 pub use crate::realtime::{Lateness, LatenessHistogram};
 pub use config::{IP_UDP_HEADERS, RelayConfig, RelayReport};
-pub(crate) use sockets::enlarge_buffers;
+pub(crate) use sockets::BUFFER;
 
 use crate::realtime::Driver;
 use pcc_lab::link::Path;

@@ -1,11 +1,11 @@
 //! The relay's sockets.
 
-use rustix::net::sockopt;
+use pcc_quic::enlarge_buffers;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-/// What a socket buffer should hold: a quarter of a second of 100 Mbit/s, with the kernel's overhead per packet.
-const BUFFER: usize = 8 << 20;
+/// What the buffers of a socket should hold in bytes: a quarter of a second of 100 Mbit/s, with the kernel's overhead per packet.
+pub(crate) const BUFFER: usize = 8 << 20;
 
 /// The socket that faces the sender, and one connected to the receiver.
 pub(super) fn pair(receiver: SocketAddr) -> io::Result<(UdpSocket, UdpSocket)> {
@@ -22,19 +22,8 @@ fn bind(like: SocketAddr) -> io::Result<UdpSocket> {
     };
     let socket = UdpSocket::bind(loopback)?;
     socket.set_nonblocking(true)?;
-    enlarge_buffers(&socket)?;
+    enlarge_buffers(&socket, BUFFER);
     Ok(socket)
-}
-
-/// Lets a socket hold what comes while its thread waits for a processor: with privileges beyond the system's limit, else up to it.
-pub(crate) fn enlarge_buffers(socket: &UdpSocket) -> io::Result<()> {
-    if sockopt::set_socket_recv_buffer_size_force(socket, BUFFER).is_err() {
-        sockopt::set_socket_recv_buffer_size(socket, BUFFER)?;
-    }
-    if sockopt::set_socket_send_buffer_size_force(socket, BUFFER).is_err() {
-        sockopt::set_socket_send_buffer_size(socket, BUFFER)?;
-    }
-    Ok(())
 }
 
 /// How many datagrams the kernel dropped because the buffer of this socket was full; zero where it does not tell.

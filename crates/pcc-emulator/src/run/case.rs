@@ -16,7 +16,7 @@ const SIDES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 77, 0, 0), Ipv4Addr::new(10, 78,
 /// The device of each side.
 const DEVICE: &str = "pcc0";
 /// What the network of a side has room for.
-const MOST_FLOWS: usize = 65_000;
+const MAX_FLOWS: usize = 65_000;
 /// How often progress is shown.
 const STEP: Duration = Duration::from_millis(200);
 
@@ -33,8 +33,8 @@ pub fn emulate(case: &Case, seed: u64, record: bool, progress: &dyn Fn(Duration)
         return Err(ScenarioError::at("packet-size".to_owned(), reason).into());
     }
     let layout = case.lay_out(seed)?;
-    if layout.flows.len() > MOST_FLOWS {
-        let reason = format!("these are {} flows; the emulator has addresses for {MOST_FLOWS}", layout.flows.len());
+    if layout.flows.len() > MAX_FLOWS {
+        let reason = format!("these are {} flows; the emulator has addresses for {MAX_FLOWS}", layout.flows.len());
         return Err(ScenarioError::at("flow".to_owned(), reason).into());
     }
     let sides = [Namespace::new()?, Namespace::new()?];

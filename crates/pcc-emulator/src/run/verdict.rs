@@ -10,7 +10,7 @@ use pcc_lab::sim::{BIN, FlowOutcome};
 use std::time::Duration;
 
 /// With a larger share of a processor the emulator may have been late when it mattered.
-const MOST_CPU: f64 = 0.85;
+const MAX_CPU: f64 = 0.85;
 
 /// A report of the run; `busy` is the processor time that the whole machine took.
 pub(super) fn report(
@@ -106,7 +106,7 @@ fn doubt(emulator: &EmulatorReport, lateness: &Lateness, rtt: Duration) -> Optio
     if emulator.interface_drops > 0 {
         return Some(format!("this machine lost {} packets that no link was to lose", emulator.interface_drops));
     }
-    (emulator.cpu > MOST_CPU).then(|| format!("the emulator was busy {:.0} % of the time", emulator.cpu * 100.0))
+    (emulator.cpu > MAX_CPU).then(|| format!("the emulator was busy {:.0} % of the time", emulator.cpu * 100.0))
 }
 
 /// Processor time that everything on this machine has taken so far: proc_stat(5), without what was idle or stolen.

@@ -10,10 +10,10 @@ use super::worker::{Worker, send};
 use crate::emulator::MTU;
 use crate::error::EmulatorError;
 use crate::quic::{self, BlockWriter, Identity, SERVER_NAME};
-use crate::relay::{IP_UDP_HEADERS, enlarge_buffers};
+use crate::relay::{BUFFER, IP_UDP_HEADERS};
 use noq::{ClientConfig, Connection, ServerConfig, TransportConfig, VarInt};
 use pcc_lab::controller::{ControllerError, Recipe};
-use pcc_quic::{Algorithm, Factory, Transport, windows};
+use pcc_quic::{Algorithm, Factory, Transport, enlarge_buffers, windows};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -115,7 +115,7 @@ fn fixed(mut config: TransportConfig) -> TransportConfig {
 
 fn socket(address: Ipv4Addr) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind((address, 0))?;
-    enlarge_buffers(&socket)?;
+    enlarge_buffers(&socket, BUFFER);
     Ok(socket)
 }
 

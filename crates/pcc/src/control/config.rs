@@ -2,7 +2,7 @@
 
 use super::allegro::{AllegroConfig, AllegroControl};
 use super::vivace::{VivaceConfig, VivaceControl};
-use super::{RateBounds, RateControl};
+use super::{RateBounds, RateControl, StartConfig};
 use alloc::boxed::Box;
 
 /// A rate control algorithm and its constants.
@@ -42,6 +42,14 @@ impl ControlConfig {
         match self {
             ControlConfig::Allegro(config) => &mut config.bounds,
             ControlConfig::Vivace(config) => &mut config.bounds,
+        }
+    }
+
+    /// How start-up begins, to be changed.
+    pub(crate) fn start_mut(&mut self) -> &mut StartConfig {
+        match self {
+            ControlConfig::Allegro(config) => &mut config.start,
+            ControlConfig::Vivace(config) => &mut config.start,
         }
     }
 }

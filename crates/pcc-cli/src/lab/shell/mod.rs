@@ -60,8 +60,8 @@ pub struct Args {
     command: Vec<OsString>,
 }
 
-/// The least room that a queue has if nobody says otherwise, in bytes: 20 packets.
-const LEAST_QUEUE: u64 = 30_000;
+/// The smallest queue if nobody says otherwise, in bytes: 20 packets.
+const MIN_QUEUE: u64 = 30_000;
 
 fn trace(file: &str) -> Result<Arc<Trace>, String> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("can't read it: {error}"))?;
@@ -89,7 +89,7 @@ impl Args {
             (None, Some(rate)) => (rate.into(), rate),
             (None, None) => (Capacity::Unlimited, Rate::ZERO),
         };
-        let queue = self.queue.unwrap_or_else(|| rate.bytes_in(self.rtt).max(LEAST_QUEUE));
+        let queue = self.queue.unwrap_or_else(|| rate.bytes_in(self.rtt).max(MIN_QUEUE));
         let delay = PathConfig::delay_only(self.rtt / 2);
         PathConfig { capacity, queue: queue.into(), loss: self.loss.into(), jitter: self.jitter, ..delay }
     }
@@ -102,17 +102,10 @@ impl Args {
     }
 }
 
-/// Runs the command.
-pub fn run(args: &Args) -> ExitCode {
+/// Runs the command behind the path, and gives its exit code.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let seed = args.seed.unwrap_or_else(|| fastrand::u32(..).into());
-    let ran = args.command().and_then(|command| session::run(&command, args.path(), seed));
-    match ran {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    session::run(&args.command()?, args.path(), seed).map(ExitCode::from)
 }
 
 #[cfg(test)]
@@ -135,7 +128,7 @@ mod tests {
     fn the_queue_holds_a_round_trip_if_nothing_else_is_said() {
         let queue = |options| path(options).queue;
         assert_eq!(queue("--rate 42mbit --rtt 800ms"), QueueConfig::from(4_200_000));
-        assert_eq!(queue("--rate 1mbit --rtt 10ms"), QueueConfig::from(LEAST_QUEUE));
+        assert_eq!(queue("--rate 1mbit --rtt 10ms"), QueueConfig::from(MIN_QUEUE));
         assert_eq!(queue("--rate 1mbit --queue 1mb"), QueueConfig::from(1_000_000));
     }
 

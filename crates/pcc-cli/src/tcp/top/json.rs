@@ -1,11 +1,11 @@
 //! Monitor intervals as lines of JSON.
 
-use super::{format, repeat};
+use super::format;
+use super::repeat::repeat;
+use crate::output::{json_lines, write};
 use pcc::Time;
 use pcc_tcp::kernel::{Interval, Record, Watch, now};
 use serde_json::{Value, json};
-use std::io::{ErrorKind, Write};
-use std::ops::ControlFlow;
 use std::time::{Duration, SystemTime};
 
 /// How long a result waits at most.
@@ -16,17 +16,11 @@ pub fn stream() -> anyhow::Result<()> {
     let mut watch = Watch::begin(false)?;
     let clock = Clock::new()?;
     repeat(PAUSE, || {
-        let mut lines = String::new();
-        for record in watch.poll()? {
-            if let Record::Interval(interval) = record {
-                lines += &format!("{}\n", line(&interval, &clock));
-            }
-        }
-        let mut out = std::io::stdout().lock();
-        match out.write_all(lines.as_bytes()).and_then(|()| out.flush()) {
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
-            done => Ok(ControlFlow::Continue(done?)),
-        }
+        let lines = watch.poll()?.into_iter().filter_map(|record| match record {
+            Record::Interval(interval) => Some(line(&interval, &clock)),
+            _ => None,
+        });
+        Ok(write(&json_lines(lines)?)?)
     })?;
     match watch.dropped()? {
         0 => {}

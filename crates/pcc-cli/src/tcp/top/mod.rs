@@ -2,14 +2,12 @@
 
 mod format;
 mod json;
+mod repeat;
 mod screen;
 mod table;
 
 use std::io::{self, IsTerminal};
-use std::ops::ControlFlow;
 use std::process::ExitCode;
-use std::time::Duration;
-use tokio::signal::unix::{SignalKind, signal};
 
 const EXPLANATION: &str = "\
 Columns:
@@ -62,20 +60,4 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         screen::show()?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Calls `step` again and again, `pause` apart, until it says that this is the end, or SIGINT or SIGTERM does.
-fn repeat(pause: Duration, mut step: impl FnMut() -> anyhow::Result<ControlFlow<()>>) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-        let mut ticks = tokio::time::interval(pause);
-        loop {
-            tokio::select! {
-                _ = ticks.tick() => if step()?.is_break() { return Ok(()) },
-                _ = interrupt.recv() => return Ok(()),
-                _ = terminate.recv() => return Ok(()),
-            }
-        }
-    })
 }

@@ -1,7 +1,8 @@
 //! The live view on a terminal.
 
+use super::format;
+use super::repeat::repeat;
 use super::table::{Column, HEADINGS, Row as Connection, Table};
-use super::{format, repeat};
 use pcc_tcp::kernel::Flows;
 use ratatui::Frame;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
@@ -100,7 +101,7 @@ impl Screen {
     }
 }
 
-/// Numbers to the right.
+/// The text of a cell: words to the left, numbers to the right.
 fn cell(column: usize, text: String) -> Text<'static> {
     let text = Text::from(text);
     if column < WORDS { text } else { text.right_aligned() }

@@ -47,7 +47,7 @@ pub const HEADINGS: [(&str, Option<Column>); 11] = [
     ("age", Some(Column::Age)),
 ];
 
-/// One connection.
+/// A connection, and what became of it since the look before.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     flow: Flow,
@@ -69,7 +69,7 @@ impl Row {
         }
     }
 
-    /// What it is sorted by.
+    /// The number that a column sorts by.
     fn key(&self, column: Column) -> f64 {
         match column {
             Column::Rate => self.flow.rate.mbps(),
@@ -101,7 +101,7 @@ impl Row {
     }
 }
 
-/// All connections.
+/// The rows of all connections, in the order of a column.
 #[derive(Debug, Default)]
 pub struct Table {
     rows: Vec<Row>,
@@ -109,31 +109,31 @@ pub struct Table {
 }
 
 impl Table {
-    /// Another look.
+    /// Takes what all connections are like now; rates are those since the look before.
     pub fn update(&mut self, flows: Vec<Flow>) {
         let before: HashMap<Connection, Flow> = self.rows.iter().map(|row| (row.flow.connection, row.flow)).collect();
         self.rows = flows.into_iter().map(|flow| Row::new(flow, before.get(&flow.connection))).collect();
         self.sort_by(self.sort);
     }
 
-    /// Changes the order.
+    /// Sorts by a column, the largest first.
     pub fn sort_by(&mut self, column: Column) {
         self.sort = column;
         let by = |a: &Row, b: &Row| b.key(column).partial_cmp(&a.key(column)).unwrap_or(Ordering::Equal);
         self.rows.sort_by(|a, b| by(a, b).then(a.flow.connection.cmp(&b.flow.connection)));
     }
 
-    /// What it is sorted by.
+    /// The column that rows are sorted by.
     pub fn sorted_by(&self) -> Column {
         self.sort
     }
 
-    /// In their order.
+    /// The rows in that order.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }
 
-    /// The sum, in Mbit/s.
+    /// The goodput of all connections together, in Mbit/s.
     pub fn goodput(&self) -> f64 {
         self.rows.iter().filter_map(|row| row.goodput).fold(0.0, |sum, goodput| sum + goodput)
     }

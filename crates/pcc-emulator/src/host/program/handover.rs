@@ -1,6 +1,6 @@
 //! Standing back for a program: signals and the terminal are its own while it runs.
 
-use super::{forwarded_signals, sent_by_process};
+use super::signals::{forwarded_signals, sent_by_process};
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::process::{getpgrp, pidfd_send_signal};

@@ -1,7 +1,7 @@
 //! A program from its beginning to its end.
 
+use super::signals::{exit_code, forwarded_signals, sent_by_process};
 use super::user::Caller;
-use super::{exit_code, forwarded_signals, sent_by_process};
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};

@@ -1,5 +1,6 @@
-//! What can go wrong, and the exit code of each.
+//! What can go wrong in a transfer, and the exit code of each.
 
+use crate::exit::INTERRUPTED;
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
@@ -33,7 +34,7 @@ pub enum Kind {
     /// A newer connection of the same transfer took over.
     Replaced = 13,
     /// Stopped by the user.
-    Interrupted = 130,
+    Interrupted = INTERRUPTED,
 }
 
 /// The exit codes as they appear in `--help`.
@@ -130,6 +131,11 @@ impl Failure {
             _ => Kind::Other,
         };
         Self::new(kind, format!("cannot {doing}: {error}"))
+    }
+
+    /// The user has stopped this side.
+    pub fn interrupted() -> Self {
+        Self::new(Kind::Interrupted, "interrupted; run the same command again to go on")
     }
 
     /// The exit code.

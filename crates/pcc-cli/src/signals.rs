@@ -1,0 +1,37 @@
+//! The signals that ask a command to end: SIGINT, which Ctrl-C sends, and SIGTERM.
+
+use std::io;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Hears them from when it is made, in place of what they would do by themselves.
+pub struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    /// Begins to hear them; inside a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system refuses.
+    pub fn new() -> io::Result<Signals> {
+        Ok(Signals { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    /// Waits for the next one.
+    pub async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+/// Waits for the first one; forever where they can't be heard.
+pub async fn interrupted() {
+    match Signals::new() {
+        Ok(mut signals) => signals.next().await,
+        Err(_) => std::future::pending().await,
+    }
+}
