@@ -15,7 +15,7 @@
 //! ```
 
 use pcc::profiles;
-use pcc::{AckedPacket, CongestionControl, LostPacket, PacketTable, Profile, Rate, SentPacket, Time};
+use pcc::{AckedPacket, CongestionControl, LostPacket, PacketTable, Rate, SentPacket, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::error::Error;
 use std::hash::{BuildHasher, Hasher, RandomState};
