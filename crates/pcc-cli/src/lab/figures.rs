@@ -16,9 +16,9 @@ const FILES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/figures.rs")
 const EXAMPLES: &str = "\
 Examples:
   pcc lab figures --list
-  pcc lab figures A5 V2       # leaves REPRODUCTION.md as it is
+  pcc lab figures A5 V2       # leaves figures/README.md as it is
   pcc lab figures --quick
-  pcc lab figures --out .     # in the repository: renews REPRODUCTION.md and its plots";
+  pcc lab figures --out .     # in the repository: renews figures/README.md and its plots";
 
 /// Runs the experiments behind figures of the PCC papers, and compares what comes out with what the papers report.
 ///
@@ -41,7 +41,7 @@ pub struct Args {
     /// Print a JSON document for each claim, one a line, on standard output instead of the tables.
     #[arg(long)]
     json: bool,
-    /// Where to write figures/plots, figures/data and, if no ID is given, REPRODUCTION.md.
+    /// Where to write figures/plots, figures/data and, if no ID is given, figures/README.md.
     #[arg(long, value_name = "DIR", default_value = "pcc-figures")]
     out: PathBuf,
 }
@@ -109,7 +109,7 @@ fn write_results(args: &Args, finished: &[Finished<'_>]) -> anyhow::Result<()> {
     }
     let command = if args.quick { "pcc lab figures --quick" } else { "pcc lab figures" };
     let text = figure::markdown(finished, &drawn, command, env!("CARGO_PKG_VERSION"));
-    write_file(&args.out.join("REPRODUCTION.md"), &text)
+    write_file(&args.out.join("figures/README.md"), &text)
 }
 
 #[cfg(test)]

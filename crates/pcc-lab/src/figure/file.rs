@@ -7,7 +7,7 @@ use toml::Table;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Figure {
-    /// Its row in SPEC, section 7, such as `A2`.
+    /// Its row in section 7 of `docs/research-notes.md`, such as `A2`.
     pub id: String,
     /// Where it is from, such as `Allegro 2015, Fig. 4`.
     pub source: String,

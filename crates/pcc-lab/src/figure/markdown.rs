@@ -5,16 +5,19 @@ use super::set_up;
 use super::study::Finished;
 use std::fmt::Write;
 
-/// A document about all figures that were run with `command`. Its plots are expected in `figures/plots/ID-N.svg`, N from 1, as far as `drawn`
+/// A document about all figures that were run with `command`. Its plots are expected in `plots/ID-N.svg`, N from 1, as far as `drawn`
 /// says (per figure and plot) that they are there.
 pub fn markdown(figures: &[Finished<'_>], drawn: &[Vec<bool>], command: &str, version: &str) -> String {
+    let agreeing: usize = figures.iter().map(Finished::agreeing).sum();
+    let claims: usize = figures.iter().map(|figure| figure.findings.len()).sum();
     let mut text = String::new();
     // Writing to a string doesn't fail.
     let _ = write!(
         text,
         "# Figures of the papers, run again\n\n\
          Made with `{command}`, version {version}. Everything ran in virtual time with fixed seeds: the same command gives\n\
-         this document to the byte on any machine. A claim agrees if what was measured is within the accepted range.\n\n\
+         this document to the byte on any machine. A claim agrees if what was measured is within the accepted range:\n\
+         {agreeing} of {claims} do.\n\n\
          | figure | source | title | claims that agree |\n| --- | --- | --- | --- |\n"
     );
     for figure in figures {
@@ -45,7 +48,7 @@ fn section(text: &mut String, finished: &Finished<'_>, drawn: &[bool]) {
     }
     for (number, _) in (1..).zip(drawn).filter(|(_, drawn)| **drawn) {
         let id = &figure.id;
-        let _ = writeln!(text, "\n![{id}, plot {number}](figures/plots/{id}-{number}.svg)");
+        let _ = writeln!(text, "\n![{id}, plot {number}](plots/{id}-{number}.svg)");
     }
     if !finished.findings.is_empty() {
         text.push_str("\n| claim | published | measured | accepted | verdict |\n| --- | --- | --- | --- | --- |\n");
