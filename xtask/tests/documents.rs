@@ -1,5 +1,7 @@
 //! The documents: their links lead somewhere, and what the README says of the reproduction is what came out.
 
+use pcc::profiles;
+use pcc::utility::UtilityConfig;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -40,4 +42,17 @@ fn the_readme_counts_the_claims_that_agree() {
         ["README.md", "figures/README.md"].map(|file| fs::read_to_string(root().join(file)).unwrap());
     let total = reproduction.lines().find_map(|line| line.strip_suffix(" do.")).expect("a total");
     assert!(readme.contains(total), "README.md should say {total}");
+}
+
+#[test]
+fn every_name_is_in_the_documents() {
+    let scenarios = fs::read_to_string(root().join("docs/scenarios.md")).unwrap();
+    let kinds = UtilityConfig::BUILT_IN.iter().map(|(kind, _)| *kind);
+    for name in pcc_lab::controller::names().chain(kinds) {
+        assert!(scenarios.contains(&format!("`{name}`")), "docs/scenarios.md doesn't name {name}");
+    }
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    for entry in &profiles::LIST {
+        assert!(readme.contains(&format!("`{}`", entry.name)), "README.md doesn't name {}", entry.name);
+    }
 }

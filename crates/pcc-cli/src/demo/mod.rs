@@ -14,6 +14,7 @@ use crate::output::show;
 use experiment::Experiment;
 use path::{Path, Preset};
 use pcc::Rate;
+use pcc::profiles;
 use pcc_lab::quantity;
 use pcc_quic::Algorithm;
 use progress::Progress;
@@ -60,7 +61,7 @@ pub struct Args {
         help = format!("The controllers, one after the other: {}.", Algorithm::names()),
         value_name = "NAME[,NAME...]",
         value_delimiter = ',',
-        default_value = "vivace-latency,cubic,bbr3"
+        default_value = format!("{},cubic,bbr3", profiles::DEFAULT)
     )]
     controllers: Vec<Algorithm>,
     /// How often to do it all; the results are then those of each controller's median run.
