@@ -58,9 +58,9 @@ impl Network {
         let configured = config.links.len();
         let ways_back: Vec<PathConfig> =
             config.routes.iter().map(|route| PathConfig::delay_only(route.reverse_delay)).collect();
-        let all = config.links.iter().chain(&ways_back);
+        let all = config.links.iter().chain(&ways_back).map(|link| (link, seeds.u64(..)));
         // Besides links and clock only the end is due at some time.
-        let mut links = sim::Network::new(all, 1, &mut seeds, config.measure_from, config.record);
+        let mut links = sim::Network::new(all, 1, config.measure_from, config.record);
         let end = Time::ZERO + config.duration;
         let flow = |(index, route): (usize, Route)| {
             let stop = route.stop.map_or(config.duration, |stop| stop.min(config.duration));

@@ -39,16 +39,15 @@ pub struct Network<P> {
 }
 
 impl<P> Network<P> {
-    /// Empty links with random choices from `seeds`, and so many `others`. The measurement begins at `measure_from`; with `record`
-    /// samples are taken at the end of each [`BIN`](super::BIN).
+    /// Empty links, each with the seed of its random choices, and so many `others`. The measurement begins at `measure_from`; with
+    /// `record` samples are taken at the end of each [`BIN`](super::BIN).
     pub fn new<'a>(
-        links: impl IntoIterator<Item = &'a PathConfig>,
+        links: impl IntoIterator<Item = (&'a PathConfig, u64)>,
         others: usize,
-        seeds: &mut fastrand::Rng,
         measure_from: Duration,
         record: bool,
     ) -> Network<P> {
-        let links: Vec<Link<P>> = links.into_iter().map(|link| Link::new(link, seeds.u64(..))).collect();
+        let links: Vec<Link<P>> = links.into_iter().map(|(link, seed)| Link::new(link, seed)).collect();
         let agenda = Agenda::new(links.len() + others + 1);
         let mut network = Network { links, others, agenda, clock: Clock::new(measure_from, record) };
         network.set_clock(Time::ZERO);

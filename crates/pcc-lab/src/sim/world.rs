@@ -49,7 +49,8 @@ impl World {
         let mut seeds = fastrand::Rng::with_seed(simulation.seed);
         let end = Time::ZERO + simulation.duration;
         let Simulation { links, flows, packet_bytes, measure_from, record, .. } = simulation;
-        let mut network = Network::new(&links, flows.len(), &mut seeds, measure_from, record);
+        let links = links.iter().map(|link| (link, seeds.u64(..)));
+        let mut network = Network::new(links, flows.len(), measure_from, record);
         let flow = |flow| Flow::new(flow, packet_bytes, end, seeds.fork());
         let flows: Vec<Flow> = flows.into_iter().map(flow).collect();
         for (index, flow) in flows.iter().enumerate() {
