@@ -192,8 +192,9 @@ impl Sender {
 #[derive(Debug, Default)]
 pub struct Receiver {
     token: u64,
-    /// What has arrived without a gap, and whether that is all.
+    /// What has arrived without a gap.
     pub data: Vec<u8>,
+    /// Whether that is all.
     pub done: bool,
     /// All pieces below this one have arrived.
     complete: u64,

@@ -13,7 +13,7 @@ pub struct Comparison {
     pub case: Vec<(String, String)>,
     /// The name of the flow.
     pub flow: String,
-    /// One of [`METRICS`].
+    /// The metric, one of [`METRICS`].
     pub metric: &'static str,
     /// The unit of the metric; empty for a plain number.
     pub unit: &'static str,

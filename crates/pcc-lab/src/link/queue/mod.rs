@@ -71,14 +71,14 @@ macro_rules! queues {
                 }
             }
 
-            /// Bytes that wait.
+            /// Bytes of the packets that wait.
             pub(super) fn bytes(&self) -> u64 {
                 match self {
                     $(Buffer::$name(queue) => queue.bytes(),)*
                 }
             }
 
-            /// Packets that wait.
+            /// The number of packets that wait.
             pub(super) fn len(&self) -> usize {
                 match self {
                     $(Buffer::$name(queue) => queue.len(),)*
