@@ -25,7 +25,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What it is for.
+    /// What the interval is for.
     pub fn role(&self) -> Role {
         match self.role {
             0 => Role::Start,

@@ -88,7 +88,7 @@ pub fn thread_cpu() -> Duration {
 /// Who runs before whom (sched(7)).
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Priority {
-    /// Senders and receivers.
+    /// Threads that send and receive.
     Ends = 40,
     /// What delivers packets when they are due.
     Path = 50,

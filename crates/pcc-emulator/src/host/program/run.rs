@@ -27,7 +27,7 @@ const NOT_FOUND: u8 = 127;
 ///
 /// # Errors
 ///
-/// When it can't be told who called `sudo`, or the operating system refuses.
+/// When the user who called `sudo` can't be found out, or the operating system refuses.
 pub fn run(program: &[OsString]) -> io::Result<u8> {
     let mut signals = forwarded_signals();
     signals.add(Signal::SIGCHLD);
