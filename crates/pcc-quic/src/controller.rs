@@ -86,7 +86,7 @@ impl Adapter {
         }
     }
 
-    /// The state; that of a copy begins now.
+    /// The state. In a copy it is made now.
     fn state(&mut self) -> &mut State {
         let Adapter { build, state, copied, .. } = self;
         let state = state.get_mut().unwrap_or_else(PoisonError::into_inner);

@@ -37,7 +37,7 @@ impl KernelPcc {
         }
     }
 
-    /// The socket's time goes on to `now`; it never steps back.
+    /// Moves the socket's time on to `now`, but never back.
     fn advance(&mut self, now: Time) {
         self.socket.now = self.socket.now.max(now.as_nanos());
     }

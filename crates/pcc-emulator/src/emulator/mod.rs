@@ -79,7 +79,7 @@ impl Emulator {
         self.driver.is_running()
     }
 
-    /// Ends the emulator; what is on its links is gone.
+    /// Ends the emulator. Packets that are still on its links are dropped.
     ///
     /// # Errors
     ///

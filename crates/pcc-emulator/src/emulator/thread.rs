@@ -85,7 +85,7 @@ impl Worker {
         self.outbox.deadline(next).or(next)
     }
 
-    /// Reads what has come; what becomes due meanwhile isn't kept waiting.
+    /// Reads the frames that have come. Packets that become due meanwhile are delivered in between.
     fn receive(&mut self, buffer: &mut [u8]) -> Result<(), EmulatorError> {
         let failed = |error| EmulatorError::System { doing: "reading a TUN device", error };
         for _ in 0..READS {

@@ -47,7 +47,7 @@ impl To {
     }
 }
 
-/// A network namespace; it is gone when nobody uses it any more.
+/// A network namespace. The kernel removes it when it is no longer used.
 #[derive(Debug)]
 pub struct Namespace {
     fd: OwnedFd,

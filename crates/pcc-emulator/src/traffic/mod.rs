@@ -75,7 +75,7 @@ impl Traffic {
         self.stage.send_replace(Stage::Going(origin));
     }
 
-    /// Ends all flows, outside programs within a second; what came of them.
+    /// Ends all flows, outside programs within a second. Returns a report for each group.
     pub fn finish(self) -> Vec<GroupReport> {
         // That one end hangs up on the other is no error from now on.
         self.groups.iter().flat_map(|group| &group.records).for_each(|record| record.close());

@@ -101,7 +101,7 @@ impl Output for Connection {
         self.0.write_all(DATA.get(..bytes).unwrap_or(&DATA)).await
     }
 
-    /// The kernel doesn't give it back; it holds little of it ([`UNSENT`]).
+    /// The kernel doesn't give back data that was written; it holds little that isn't sent ([`UNSENT`]).
     fn discard(&mut self) {}
 
     async fn finish(mut self) -> io::Result<()> {

@@ -12,9 +12,9 @@ pub enum ControllerError {
     Unknown {
         /// What the name is for, such as "controller".
         what: &'static str,
-        /// The name; of a constant with the tables that it is in.
+        /// The name that was given. For a constant, with the tables that it is in.
         name: String,
-        /// The names that there are; of constants those of the same table.
+        /// The names that exist. For a constant, those of the same table.
         known: Vec<String>,
     },
     /// A constant that can't have this value.

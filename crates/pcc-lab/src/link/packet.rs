@@ -14,6 +14,6 @@ pub(super) struct Packet<P> {
     pub(super) flow: u32,
     /// When it came to the bottleneck.
     pub(super) entered: Time,
-    /// When its service began; when it entered, until then.
+    /// When its service began; before that, when it entered.
     pub(super) began: Time,
 }

@@ -25,7 +25,7 @@ pub struct Comparison {
     pub difference: Option<f64>,
 }
 
-/// Compares runs of the same cases and flows, each with the seeds of a case one after the other; a case that only one has is left out.
+/// Compares runs of the same cases and flows, each with the seeds of a case one after the other. A case that only one of them has is left out.
 pub fn compare(simulated: &[RunReport], emulated: &[RunReport]) -> Vec<Comparison> {
     let cases = |runs| <[RunReport]>::chunk_by(runs, |a: &RunReport, b: &RunReport| a.case == b.case);
     let mut comparisons = Vec::new();

@@ -9,7 +9,7 @@ use std::fs;
 pub struct KernelStatistics {
     /// Bytes of state of a connection.
     pub bytes_per_connection: u32,
-    /// Whether the kernel counts the rest now (`kernel.bpf_stats_enabled`); it costs time itself.
+    /// Whether the kernel counts the values below now (`kernel.bpf_stats_enabled`). Counting costs time itself.
     pub counting: bool,
     /// Acknowledgements handled while it counted.
     pub acknowledgements: u64,

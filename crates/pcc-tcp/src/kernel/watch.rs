@@ -80,7 +80,7 @@ pub enum EventKind {
 
 /// A look at all controllers of this machine. There can be one at a time.
 ///
-/// While it lives, acknowledgements cost the kernel a little more; a few seconds after its process was killed they don't.
+/// While it lives, acknowledgements cost the kernel a little more, and for a few seconds after its process was killed.
 pub struct Watch {
     sources: Vec<Source>,
     records: mpsc::Receiver<Record>,

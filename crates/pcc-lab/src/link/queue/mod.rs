@@ -96,7 +96,7 @@ macro_rules! queues {
 }
 
 queues! {
-    /// First in, first out; what does not fit is dropped.
+    /// First in, first out. A packet that does not fit is dropped.
     DropTail: "queue",
 
     /// CoDel with a target of 5 ms and an interval of 100 ms (RFC 8289).
