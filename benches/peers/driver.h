@@ -7,7 +7,7 @@
 //   Transport connect(server, client)      as a client that is bound to `client`
 //   static Transport listen(address)
 //   Transport accept()
-//   void send(bytes, length)               waits for room, at most WAIT
+//   void send(bytes, length)               waits until the buffer takes it, at most WAIT
 //   int receive(bytes, length)             0 when the connection is over
 //   void close()                           at once, without what isn't sent yet
 
@@ -35,7 +35,7 @@ constexpr size_t CHUNK = 64 * 1024; // what a program hands over or takes at onc
 constexpr int BUFFER = 32 << 20;
 constexpr int WINDOW = 32768;          // packets
 constexpr int SOCKET_BUFFER = 4 << 20; // the kernel's, which clips it to its own limit
-constexpr int WAIT = 100;              // ms; the longest that a send waits for room
+constexpr int WAIT = 100;              // ms; the longest that a send waits for the buffer
 
 inline sockaddr_in address(const char *host, uint16_t port) {
     sockaddr_in result{};

@@ -12,7 +12,7 @@ mod relay_accuracy;
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
-/// What maintainers of PCC run.
+/// The tasks for maintainers of PCC.
 #[derive(Parser)]
 #[command(name = "cargo xtask")]
 struct Cli {

@@ -27,7 +27,7 @@ struct Link<'a> {
     seeds: u64,
 }
 
-/// Whose controllers run.
+/// Which controllers run: ours, or those of noq.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub enum Whose {
     /// noq's own, over real QUIC in virtual time.

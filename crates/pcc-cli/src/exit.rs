@@ -9,7 +9,7 @@ const USAGE: u8 = 2;
 /// The exit code after Ctrl-C, as a shell's.
 pub const INTERRUPTED: u8 = 130;
 
-/// A mistake of whoever wrote the command line, or a file that it names.
+/// A mistake in the command line, or in a file that it names.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Usage(String);

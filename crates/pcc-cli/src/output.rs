@@ -19,7 +19,7 @@ pub fn write(text: &str) -> io::Result<ControlFlow<()>> {
     }
 }
 
-/// Writes results to standard output; that nobody reads them is no error, for which `println!` would panic.
+/// Writes results to standard output. A reader that has gone away is no error (`println!` would panic).
 ///
 /// # Errors
 ///

@@ -6,9 +6,9 @@ use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How a bar looks.
+/// The look of a progress bar.
 pub struct Look {
-    /// What indicatif fills in.
+    /// The template, in the syntax of indicatif.
     pub template: &'static str,
     /// What the bar itself is made of: done, being done, to be done.
     pub chars: &'static str,
@@ -72,7 +72,7 @@ impl Progress {
         }
     }
 
-    /// Changes where it leads.
+    /// Changes the length that counts as complete.
     pub fn set_length(&self, length: u64) {
         if let Some(bar) = &self.bar {
             bar.set_length(length);
@@ -101,7 +101,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn clear(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

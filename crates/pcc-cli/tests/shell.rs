@@ -256,7 +256,7 @@ fn requests_to_end_reach_the_command() {
     for (signal, name) in [(Signal::TERM, "TERM"), (Signal::INT, "INT"), (Signal::HUP, "HUP")] {
         // A shell can't trap what was ignored when it began, as in the background or under nohup.
         if is_ignored(signal) {
-            println!("skipped: whoever runs this test ignores SIG{name}");
+            println!("skipped: the parent of this test ignores SIG{name}");
             continue;
         }
         let mut shell = shell(&[], &format!("trap 'exit 9' {name}; echo ready; while :; do sleep 0.1; done"));

@@ -401,7 +401,7 @@ fn a_full_disk_is_told_to_both() {
     send.exits(9);
     recv.exits(9);
     assert!(send.event("error")["message"].as_str().unwrap().contains("\"large\""));
-    // With room, it goes on from there.
+    // With enough space, it goes on from there.
     let mut recv = receiver(&p.to, &["--json"]);
     let mut send = sender(&[&file], &ticket, &["--json"]);
     send.exits(0);

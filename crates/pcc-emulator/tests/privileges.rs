@@ -1,4 +1,4 @@
-//! Networks for a user who isn't root. A program by itself, without a test harness: privileges are to be had before there are threads.
+//! Networks for a user who isn't root. A program of its own, without a test harness: privileges must be acquired before there are threads.
 
 use pcc_emulator::emulator::Tun;
 use pcc_emulator::host::{Namespace, privileges};

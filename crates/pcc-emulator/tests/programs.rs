@@ -2,7 +2,7 @@
 
 use pcc_emulator::host::Namespace;
 use pcc_emulator::host::guard::guard;
-use pcc_emulator::traffic::{self, Flow, FlowReport, Group, GroupReport, Stack};
+use pcc_emulator::traffic::{self, Group, GroupReport, TrafficFlow, TrafficReport, TrafficStack};
 use pcc_lab::sim::App;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::ffi::OsString;
@@ -35,7 +35,7 @@ fn main() {
 }
 
 fn group(client: &str, server: Option<&str>) -> Group {
-    let flow = Flow {
+    let flow = TrafficFlow {
         app: App::Bulk,
         start: SECOND / 10,
         stop: None,
@@ -43,12 +43,12 @@ fn group(client: &str, server: Option<&str>) -> Group {
         receiver: Ipv4Addr::new(127, 0, 0, 3),
         seed: 1,
     };
-    let stack = Stack::Programs { client: client.to_owned(), server: server.map(str::to_owned) };
+    let stack = TrafficStack::Programs { client: client.to_owned(), server: server.map(str::to_owned) };
     Group { stack, flows: vec![flow] }
 }
 
 /// What comes of one group in a run that is long enough for `done`, however busy this machine is.
-fn run(host: &Namespace, group: &Group, done: impl Fn(&FlowReport) -> bool) -> GroupReport {
+fn run(host: &Namespace, group: &Group, done: impl Fn(&TrafficReport) -> bool) -> GroupReport {
     for duration in [SECOND, 5 * SECOND, 25 * SECOND] {
         let traffic = traffic::start(host, host, vec![group.clone()], 60 * SECOND, false).expect("it starts");
         traffic.go(Instant::now());

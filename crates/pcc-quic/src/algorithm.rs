@@ -28,7 +28,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// Those that come with noq.
+    /// The algorithms that come with noq.
     pub const OF_NOQ: [Algorithm; 3] = [Algorithm::Cubic, Algorithm::NewReno, Algorithm::Bbr3];
 
     /// All of them, in the order in which they are shown.
@@ -41,7 +41,7 @@ impl Algorithm {
         Algorithm::all().map(Algorithm::name).collect::<Vec<_>>().join(", ")
     }
 
-    /// Its name.
+    /// The name that [`FromStr`](std::str::FromStr) reads.
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Pcc(entry) => entry.name,

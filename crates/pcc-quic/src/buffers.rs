@@ -4,7 +4,7 @@ use socket2::SockRef;
 use std::io;
 use std::net::UdpSocket;
 
-/// Makes room in a socket for so many bytes, for what arrives while the task that reads it waits for its turn, or each
+/// Enlarges the buffers of a socket to so many bytes, for what arrives while the task that reads it waits for its turn, or each
 /// such wait would look like congestion.
 ///
 /// [`PreciseRuntime`](crate::PreciseRuntime) does it for its sockets. The default of Linux, 208 KiB, is 1 ms at

@@ -23,7 +23,7 @@ pub(crate) struct Adapter {
     /// noq's instants count from here.
     origin: Instant,
     // noq reads rate and window through `&self`, and only then is it certain that a batch is complete.
-    /// `None` in a copy that nothing was reported to: noq copies a controller for whoever reads its state, too, and those
+    /// `None` in a copy that nothing was reported to: noq also copies a controller each time that its state is read, and those
     /// get no controller of their own.
     state: Mutex<Option<State>>,
     /// What the original knew when this was copied from it.
@@ -86,7 +86,7 @@ impl Adapter {
         }
     }
 
-    /// The state; that of a copy begins now.
+    /// The state. In a copy it is made now.
     fn state(&mut self) -> &mut State {
         let Adapter { build, state, copied, .. } = self;
         let state = state.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -200,7 +200,7 @@ impl State {
         self.update_rate();
     }
 
-    /// noq blocks for ever, were there no room for a packet.
+    /// noq blocks for ever if no packet fits.
     fn window(&self) -> u64 {
         self.control.in_flight_cap().max(self.mtu.into())
     }
@@ -328,7 +328,7 @@ mod tests {
     use crate::start::Start;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
-    /// Says what it is told.
+    /// Records what it is told.
     #[derive(Debug)]
     struct Echo {
         seed: u64,

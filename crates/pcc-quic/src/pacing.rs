@@ -122,7 +122,7 @@ impl Pacing {
         self.at_once = bytes < self.mtu / 2.0 && self.owed > -MAX_AHEAD_PACKETS * self.mtu;
         self.lowest = self.untrimmed();
         self.credit = self.credit.min(bucket_depth(self.lowest, self.mtu));
-        // A burst is twice what a wake-up sends: room for one that comes late by its own spacing.
+        // A burst is twice what a wake-up sends, so that one may come late by its own spacing.
         let rest_of_burst = (2.0 * self.packets_per_wake() - 1.0) * self.mtu;
         // A small packet may share a datagram with the next one, which noq then doesn't ask for.
         self.trim = (self.credit > rest_of_burst && !self.at_once).then_some(rest_of_burst);

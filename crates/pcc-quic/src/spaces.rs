@@ -9,9 +9,9 @@ use std::time::Duration;
 pub(crate) struct Outstanding {
     /// Its number in the contract's single sequence.
     pub(crate) number: u64,
-    /// When it was sent.
+    /// When the packet was sent.
     pub(crate) sent: Time,
-    /// Its size in bytes.
+    /// The size of the packet in bytes.
     pub(crate) bytes: u64,
 }
 

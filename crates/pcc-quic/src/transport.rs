@@ -18,7 +18,7 @@ const STREAM_WINDOW: VarInt = VarInt::from_u32(1 << 20);
 /// Streams that a peer may have open at once: more than fit into the largest window.
 const STREAMS: VarInt = VarInt::from_u32(1024);
 
-/// No packet waits that long for its acknowledgement; it only bounds how soon a lost tail is noticed.
+/// Acknowledgements come sooner than this: it only bounds how soon the loss of the last packets is noticed.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(5);
 
 /// Out of order by this many packets is no loss: 2 ms of jitter at 6 Gbit/s. By time, 9/8 of a round trip is.

@@ -87,7 +87,7 @@ static inline bool allegro_on_round(struct control *c)
 		allegro_limit(c, arrived);
 		return true;
 	}
-	for (u32 i = 0; i < MOST_PAIRS && i < probes->pairs; i++) {
+	for (u32 i = 0; i < MAX_PAIRS && i < probes->pairs; i++) {
 		reached = reached && rate_difference(&probes->results[i]);
 		sum += preference(c->profile, &probes->results[i]);
 	}

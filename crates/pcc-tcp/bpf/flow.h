@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What is kept of a connection, and how it is told apart from others. */
+/* The state of a connection, and its key: what tells it apart from others. */
 #pragma once
 
 #include "kernel.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* What we touch of the kernel's types. The loader finds where the running kernel has each member (CO-RE). */
+/* The members of the kernel's types that we use. The loader finds their offsets in the running kernel (CO-RE). */
 #pragma once
 
 #include "fixed.h"

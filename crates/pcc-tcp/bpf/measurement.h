@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* Monitor intervals: what is asked of them, and what came of them. */
+/* Monitor intervals: their plans and their results. */
 #pragma once
 
 #include "fixed.h"
@@ -40,7 +40,7 @@ struct measurement {
 
 /* The trend of a sender that is nine times too fast. */
 #define MAX_GRADIENT (8 * ONE)
-/* The loss that an interval may have that couldn't be sent as asked for, before something must be done about it. */
+/* An interval that couldn't be sent as asked for says nothing about the rate, unless it lost more than this. */
 #define LIMITED_LOSS (ONE / 20)
 /* An interval that reached less of its target was limited by something other than the path. */
 #define LIMITED_RATE (ONE * 4 / 5)

@@ -3,8 +3,8 @@
  * Monitor intervals as the kernel can see them: ranges of segments sent.
  *
  * Segments count up with every transmission. Those that are neither acknowledged nor lost are in flight, so that
- * sent - in_flight of them have a fate. The fates that an acknowledgement brings go to the oldest segments without
- * one, losses first. An interval is known once as many segments have a fate as were sent until its end.
+ * sent - in_flight of them have an outcome. The outcomes that an acknowledgement brings go to the oldest segments
+ * without one, losses first. An interval is known once as many segments have an outcome as were sent until its end.
  */
 #pragma once
 
@@ -13,10 +13,10 @@
 
 /* Intervals in flight; must be a power of 2. With more, the newest one goes on. */
 #define INTERVALS 8
-/* The receiver holds acknowledgements back for up to a millisecond: a smaller growth of the round-trip time is none. */
+/* The receiver holds acknowledgements back for up to a millisecond: a smaller growth of the round-trip time counts as none. */
 #define RTT_NOISE 1200000ULL
 /* The longest time that a rate is taken over: with it no product overflows. */
-#define LONGEST_DURATION (18 * SECOND)
+#define MAX_DURATION (18 * SECOND)
 
 /* What the kernel knows when an acknowledgement has been taken in. Times are in ns. */
 struct ack {
@@ -55,7 +55,7 @@ struct monitor {
 	struct interval intervals[INTERVALS];
 	u32 first;
 	u32 count;
-	/* Segments with a fate. */
+	/* Segments with an outcome. */
 	u32 resolved;
 	u64 min_rtt;
 	/* Of the interval that closed last. */
@@ -133,7 +133,7 @@ static inline bool is_long_enough(struct monitor *m, const struct ack *ack)
 	       (packets >= interval->plan.min_packets && departure(ack) >= interval->opened + interval->plan.length);
 }
 
-/* Gives the fates that came to the oldest segments without one, losses first. */
+/* Gives the outcomes that came to the oldest segments without one, losses first. */
 static inline void attribute_losses(struct monitor *m, const struct ack *ack)
 {
 	u32 position = m->resolved, lost = ack->lost;
@@ -209,7 +209,7 @@ static inline bool monitor_close(struct monitor *m, struct plan *plan, struct me
 		return false;
 	m->first = (m->first + 1) % INTERVALS;
 	m->count--;
-	duration = clamp_u64(interval->closed - interval->opened, 1, LONGEST_DURATION);
+	duration = clamp_u64(interval->closed - interval->opened, 1, MAX_DURATION);
 	*plan = interval->plan;
 	result->start = interval->opened;
 	result->rate = mul_div(8 * interval->bytes, SECOND, duration);

@@ -5,7 +5,7 @@
 #include "measurement.h"
 #include "random.h"
 
-#define MOST_PAIRS 2
+#define MAX_PAIRS 2
 
 /* The results at the faster and the slower rate of one pair. */
 struct pair {
@@ -20,8 +20,8 @@ struct probes {
 	/* A bit for each probe whose result is in. */
 	u32 done;
 	/* Per pair, whether its first probe is the faster one. */
-	bool faster_first[MOST_PAIRS];
-	struct pair results[MOST_PAIRS];
+	bool faster_first[MAX_PAIRS];
+	struct pair results[MAX_PAIRS];
 };
 
 static inline void probes_begin(struct probes *probes, u32 pairs, u64 *random)
@@ -43,23 +43,23 @@ static inline void probes_plan(struct probes *probes, struct plan *plan)
 	probes->planned++;
 	plan->role = ROLE_PROBE;
 	plan->index = index;
-	plan->faster = probes->faster_first[index / 2 % MOST_PAIRS] == (index % 2 == 0);
+	plan->faster = probes->faster_first[index / 2 % MAX_PAIRS] == (index % 2 == 0);
 }
 
 /* Takes the result of one probe; returns whether the round is complete. */
 static inline bool probes_on_result(struct probes *probes, const struct plan *plan, const struct measurement *result)
 {
-	struct pair *pair = &probes->results[plan->index / 2 % MOST_PAIRS];
+	struct pair *pair = &probes->results[plan->index / 2 % MAX_PAIRS];
 
 	if (plan->faster)
 		pair->faster = *result;
 	else
 		pair->slower = *result;
-	probes->done |= 1U << plan->index % (2 * MOST_PAIRS);
+	probes->done |= 1U << plan->index % (2 * MAX_PAIRS);
 	return probes->done == (1U << 2 * probes->pairs) - 1;
 }
 
-/* The difference of the achieved rates; 0 if the pair says nothing, because it is less than half of what was asked for. */
+/* The difference of the achieved rates; 0 if it is less than half of what was asked for, which proves nothing. */
 static inline u64 rate_difference(const struct pair *pair)
 {
 	u64 asked = pair->faster.target - pair->slower.target;
@@ -72,7 +72,7 @@ static inline u64 rate_difference(const struct pair *pair)
 /* Whether a pair says nothing about the rate but lost too much to go on; what arrived of it is the rate to go to. */
 static inline bool arrived_in_spite(const struct probes *probes, u64 *arrived)
 {
-	for (u32 i = 0; i < MOST_PAIRS && i < probes->pairs; i++) {
+	for (u32 i = 0; i < MAX_PAIRS && i < probes->pairs; i++) {
 		const struct pair *pair = &probes->results[i];
 
 		if (!rate_difference(pair) && pair->slower.loss > LIMITED_LOSS) {

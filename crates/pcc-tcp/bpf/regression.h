@@ -8,16 +8,16 @@
 #include "fixed.h"
 
 /* Samples count that are less than 16 s after the first one, and less than 8 s above or below it ... */
-#define LONGEST_SENT (1ULL << 24)
-#define LARGEST_CHANGE (1ULL << 23)
+#define MAX_SENT (1ULL << 24)
+#define MAX_CHANGE (1ULL << 23)
 /* ... and so many of them, so that no sum reaches 2^63. */
-#define MOST_SAMPLES (1ULL << 14)
+#define MAX_SAMPLES (1ULL << 14)
 
 struct regression {
 	u64 samples;
 	u64 first_rtt;
 	u64 sum_s;
-	/* Of round-trip times relative to the first one less LARGEST_CHANGE. */
+	/* Of round-trip times relative to the first one less MAX_CHANGE. */
 	u64 sum_r;
 	u64 sum_ss;
 	u64 sum_sr;
@@ -31,8 +31,8 @@ static inline void regression_add(struct regression *fit, u64 sent, u64 rtt)
 
 	if (!fit->samples)
 		fit->first_rtt = r;
-	r += LARGEST_CHANGE - fit->first_rtt;
-	if (s >= LONGEST_SENT || r >= 2 * LARGEST_CHANGE || fit->samples >= MOST_SAMPLES)
+	r += MAX_CHANGE - fit->first_rtt;
+	if (s >= MAX_SENT || r >= 2 * MAX_CHANGE || fit->samples >= MAX_SAMPLES)
 		return;
 	fit->samples++;
 	fit->sum_s += s;
@@ -45,7 +45,7 @@ static inline void regression_add(struct regression *fit, u64 sent, u64 rtt)
 /* The mean round-trip time in ns; there must be samples. */
 static inline u64 regression_mean(const struct regression *fit)
 {
-	return (fit->sum_r * MICROSECOND / fit->samples) + (fit->first_rtt - LARGEST_CHANGE) * MICROSECOND;
+	return (fit->sum_r * MICROSECOND / fit->samples) + (fit->first_rtt - MAX_CHANGE) * MICROSECOND;
 }
 
 /* The sum of products of deviations from the means of a and b, from the sums of a * b, a and b. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Losses that were none: segments that were late by more than the kernel waits, and sent again for nothing. The receiver
- * tells of them by duplicate SACKs (RFC 2883), a round trip after their interval was judged. Each makes good one
- * loss that comes later.
+ * Losses that were none: segments that came later than the kernel waits for, and were sent again in vain. The receiver
+ * reports them by duplicate SACKs (RFC 2883), a round trip after their interval was judged. In return, one later loss
+ * isn't counted for each.
  */
 #pragma once
 
@@ -14,11 +14,11 @@ struct reordering {
 	u32 dsacks;
 	/* Losses that a duplicate SACK may yet take back. */
 	u32 suspects;
-	/* Losses that were taken back and are to be made good. */
+	/* Losses that were taken back: so many later ones are not to be counted. */
 	u32 credit;
 };
 
-/* From now on losses count: sending begins anew, and what was before tells nothing. */
+/* Sending begins anew: forgets what was before, and counts losses from now on. */
 static inline void reordering_begin(struct reordering *r, u32 lost, u32 dsacks)
 {
 	*r = (struct reordering){ .lost = lost, .dsacks = dsacks };

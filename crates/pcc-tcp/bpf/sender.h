@@ -10,11 +10,11 @@
 
 /* The round-trip time that intervals are planned with before the first sample. */
 #define INITIAL_RTT (SECOND / 10)
-/* The silence that is borne before the first sample, and the shortest that makes a sender idle. */
+/* The silence that is tolerated before the first sample, and the shortest that makes a sender idle. */
 #define INITIAL_SILENCE (3 * SECOND)
 #define MIN_IDLE SECOND
 /* Intervals with fewer packets, cut off by a change of rate, say nothing about loss or rate. */
-#define LEAST_PACKETS 10
+#define MIN_PACKETS 10
 /* Packets that may be in flight whatever the rate: bursts of segmentation offload and late acknowledgements. */
 #define MIN_IN_FLIGHT_PACKETS 20
 /* Packets in flight, as a multiple of rate * smoothed round-trip time. */
@@ -29,7 +29,7 @@ struct sender {
 	u64 pacing;
 	/* When an acknowledgement came last, or sending began. */
 	u64 heard;
-	/* Since when nothing is heard, if the rate was cut for that; else 0. */
+	/* When the silence began for which the rate was cut; 0 without one. */
 	u64 silent_since;
 	/* Intervals that began before the brake was pulled last don't pull it again. */
 	u64 braked;
@@ -101,7 +101,7 @@ static inline u64 limited_ceiling(const struct sender *s, const struct measureme
 static inline void sender_on_result(struct sender *s, const struct ack *ack)
 {
 	struct measurement *result = &s->result;
-	bool counts = result->packets_sent >= LEAST_PACKETS, realign;
+	bool counts = result->packets_sent >= MIN_PACKETS, realign;
 	u64 ceiling;
 
 	if (counts)

@@ -25,7 +25,7 @@ static inline void step_reset(struct step *step)
 	*step = (struct step){};
 }
 
-/* The least by which a rate is varied. */
+/* The smallest amount by which a rate is varied. */
 static inline u64 least_step(const struct least_step *config, u64 rate)
 {
 	return min_u64(config->rate, scale(rate, (u64)config->most));

@@ -22,7 +22,7 @@ struct entry {
 	struct measurement result;
 };
 
-/* Makes the compiler describe it, so that the Rust side can be compared with it. */
+/* Makes the compiler put it into the type information, so that the Rust side can be compared with it. */
 const struct entry *described_entry;
 
 SEC("iter/bpf_sk_storage_map")

@@ -4,7 +4,7 @@
 
 #include "control.h"
 
-/* The pairs of a round after which nothing is known; they must agree. */
+/* The pairs of a round when nothing is known of the direction; they must agree. */
 #define CAUTIOUS_PAIRS 2
 
 /* Sets the base rate so that the probes around it stay within the bounds. */
@@ -57,7 +57,7 @@ static inline struct round_loss round_loss_of(const struct probes *probes)
 {
 	struct round_loss loss = {};
 
-	for (u32 i = 0; i < MOST_PAIRS && i < probes->pairs; i++) {
+	for (u32 i = 0; i < MAX_PAIRS && i < probes->pairs; i++) {
 		const struct pair *pair = &probes->results[i];
 
 		loss.sent += (u64)pair->faster.packets_sent + pair->slower.packets_sent;
@@ -108,7 +108,7 @@ static inline fixed common_gradient(const struct control *c)
 {
 	fixed sum = 0;
 
-	for (u32 i = 0; i < MOST_PAIRS && i < c->probes.pairs; i++) {
+	for (u32 i = 0; i < MAX_PAIRS && i < c->probes.pairs; i++) {
 		const struct pair *pair = &c->probes.results[i];
 		u64 difference = rate_difference(pair);
 		fixed gradient;
@@ -155,7 +155,7 @@ static inline void vivace_on_round(struct control *c)
 	fixed gradient;
 
 	c->unchecked = false;
-	for (u32 i = 0; i < MOST_PAIRS && i < probes->pairs; i++) {
+	for (u32 i = 0; i < MAX_PAIRS && i < probes->pairs; i++) {
 		struct pair *pair = &probes->results[i];
 
 		if (round_loss_total(&loss) <= VIVACE.pool_loss_below)

@@ -18,7 +18,7 @@ struct watcher {
 
 struct watcher watcher SEC(".data.watcher") = { .layout = LAYOUT };
 
-/* Records that found no room. */
+/* Records that were dropped because the ring buffer was full. */
 u64 dropped SEC(".data.dropped");
 
 struct {
@@ -52,7 +52,7 @@ struct event_record {
 	struct ack ack;
 };
 
-/* Makes the compiler describe the structs, so that the Rust side can be compared with them. */
+/* Makes the compiler put the structs into the type information, so that the Rust side can be compared with them. */
 const struct interval_record *described_interval;
 const struct event_record *described_event;
 

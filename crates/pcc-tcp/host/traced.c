@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* The sender once more, which tells each call of its rate control: for tests. */
+/* For tests: a sender that reports each call of its rate control. */
 #include "rate_control.h"
 
 enum call_kind { CALL_PLAN, CALL_RESULT, CALL_CUT, CALL_LIMIT };
@@ -19,15 +19,15 @@ struct call {
 };
 
 /* An event makes a few. */
-#define MOST_CALLS 16
+#define MAX_CALLS 16
 
 struct calls {
-	struct call calls[MOST_CALLS];
+	struct call calls[MAX_CALLS];
 	u64 count;
 };
 
 /* As asserted in src/ffi/traced.rs too. */
-_Static_assert(sizeof(struct calls) == MOST_CALLS * 152 + 8, "struct calls is not what Rust takes it for");
+_Static_assert(sizeof(struct calls) == MAX_CALLS * 152 + 8, "struct calls is not what Rust takes it for");
 
 static _Thread_local struct calls *told;
 
@@ -35,7 +35,7 @@ static void tell(const struct control *c, struct call call)
 {
 	call.rate = c->rate;
 	call.phase = c->phase;
-	if (told->count < MOST_CALLS)
+	if (told->count < MAX_CALLS)
 		told->calls[told->count++] = call;
 }
 

@@ -16,7 +16,7 @@ pub enum Controller {
 }
 
 impl Controller {
-    /// All of them.
+    /// All controllers that the kernel can have.
     pub const ALL: [Controller; 3] = [Controller::Vivace, Controller::VivaceLoss, Controller::Allegro];
 
     /// The kernel's name for it, at most 15 bytes: what `setsockopt(TCP_CONGESTION)` takes. The simulator has it under the

@@ -13,7 +13,7 @@ use std::mem::offset_of;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "loader", derive(zerocopy::FromBytes))]
 pub struct Ack {
-    /// The time in ns.
+    /// The current time in ns.
     pub now: u64,
     /// When the pacer lets the next segment go, in ns, if that is later.
     pub next_send: u64,

@@ -1,5 +1,5 @@
 //! PCC for the kernel's TCP: the control core once more, in fixed-point C that BPF takes (`bpf/`), here compiled for
-//! the host and held against the Rust core.
+//! the host and compared with the Rust core.
 //!
 //! ```
 //! let control = pcc_tcp::build("pcc_vivace", 1).expect("a known name");

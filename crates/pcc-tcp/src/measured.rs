@@ -25,7 +25,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What it is for.
+    /// What the interval is for.
     pub fn role(&self) -> Role {
         match self.role {
             0 => Role::Start,
@@ -54,7 +54,7 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// As the core has it; what C doesn't measure is 0.
+    /// As a measurement of the Rust core. Values that C doesn't measure are 0.
     pub fn in_rust(&self) -> pcc::Measurement {
         let (gradient, fit) = (real(self.rtt_gradient), real(self.rtt_fit));
         let residual = 1.0 / fit - 1.0;

@@ -15,7 +15,7 @@ const MAX: Duration = Duration::from_secs(120);
 pub(crate) struct RetransmissionTimer {
     /// Smoothed round-trip time and its variation.
     estimate: Option<(Duration, Duration)>,
-    /// When it was started last.
+    /// When the timer was started last.
     started: Time,
     /// How often it expired since then: it doubles each time.
     expired: u32,
@@ -40,12 +40,12 @@ impl RetransmissionTimer {
         (self.started, self.expired) = (now, 0);
     }
 
-    /// It has expired.
+    /// The timer has expired: doubles the timeout.
     pub fn back_off(&mut self, now: Time) {
         (self.started, self.expired) = (now, self.expired.saturating_add(1));
     }
 
-    /// When it expires.
+    /// When the timer expires.
     pub fn deadline(&self) -> Time {
         let timeout = self.estimate.map_or(INITIAL, |(srtt, variation)| srtt + (variation * 4).max(MIN_VARIATION));
         self.started + (timeout * (1 << self.expired.min(7))).min(MAX)

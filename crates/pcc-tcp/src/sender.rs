@@ -6,7 +6,7 @@ use core::time::Duration;
 use pcc::{AckedPacket, CongestionControl, LostPacket, PacketTable, Rate, SentPacket, Time};
 
 /// Round-trip times are capped here, as in the core.
-const LONGEST_RTT: Duration = Duration::from_secs(600);
+const MAX_RTT: Duration = Duration::from_secs(600);
 
 /// PCC as the kernel will run it: the C core for BPF, compiled for the host.
 ///
@@ -18,7 +18,7 @@ pub(crate) struct KernelPcc {
     sender: Sender,
     /// What the kernel's socket knows.
     socket: Ack,
-    /// Packets without a fate.
+    /// Packets without an outcome.
     packets: PacketTable<()>,
     timer: RetransmissionTimer,
     /// Of the batch being reported: the newest packet acknowledged and its round-trip time.
@@ -37,7 +37,7 @@ impl KernelPcc {
         }
     }
 
-    /// The socket's time goes on to `now`; it never steps back.
+    /// Moves the socket's time on to `now`, but never back.
     fn advance(&mut self, now: Time) {
         self.socket.now = self.socket.now.max(now.as_nanos());
     }
@@ -70,7 +70,7 @@ impl CongestionControl for KernelPcc {
 
     fn on_packet_acked(&mut self, packet: &AckedPacket) {
         if self.resolve(packet.number) {
-            self.newest_ack = self.newest_ack.max(Some((packet.number, packet.rtt.min(LONGEST_RTT))));
+            self.newest_ack = self.newest_ack.max(Some((packet.number, packet.rtt.min(MAX_RTT))));
         }
     }
 

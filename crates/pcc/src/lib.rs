@@ -27,7 +27,7 @@ pub mod utility;
 pub use contract::{AckedPacket, CongestionControl, LostPacket, SentPacket};
 pub use control::{Cut, PathState, Phase, RateControl};
 pub use controller::{Guards, Pcc};
-pub use monitor::{Measurement, Monitor, Plan, Regression, Role};
+pub use monitor::{IntervalPlan, Measurement, Monitor, Regression, Role};
 pub use observer::{Event, Observer};
 pub use packets::PacketTable;
 pub use profile::Profile;

@@ -30,11 +30,11 @@ use alloc::borrow::Cow;
 pub struct Profile {
     /// Its name, such as `vivace-2018-latency`.
     pub name: Cow<'static, str>,
-    /// What an interval is worth.
+    /// The utility function: what the result of an interval is worth.
     pub utility: UtilityConfig,
-    /// How the rate moves.
+    /// The rate control: how the rate follows the utility.
     pub control: ControlConfig,
-    /// What protects the path.
+    /// The limits that protect the path, whatever the rate control does.
     pub guards: Guards,
 }
 
@@ -60,7 +60,7 @@ impl Profile {
         self
     }
 
-    /// The bounds of the rate.
+    /// The smallest and the largest rate.
     pub fn bounds(&self) -> RateBounds {
         self.control.bounds()
     }

@@ -31,13 +31,13 @@ pub struct Entry {
     pub aliases: &'static [&'static str],
     /// What Linux calls it where it is a congestion control of the kernel (`TCP_CONGESTION` in tcp(7)).
     pub kernel: Option<&'static str>,
-    /// What it is, in one line.
+    /// What the profile is for, in one line.
     pub summary: &'static str,
     build: fn() -> Profile,
 }
 
 impl Entry {
-    /// The profile.
+    /// Makes the profile.
     pub fn profile(&self) -> Profile {
         (self.build)()
     }

@@ -13,7 +13,7 @@ use core::time::Duration;
 pub struct Time(u64);
 
 impl Time {
-    /// The origin.
+    /// The origin of the driver's clock.
     pub const ZERO: Time = Time(0);
 
     /// The instant `nanos` nanoseconds after the origin.
@@ -68,7 +68,7 @@ impl Sub<Duration> for Time {
 pub struct Rate(f64);
 
 impl Rate {
-    /// No data at all.
+    /// A rate of zero.
     pub const ZERO: Rate = Rate(0.0);
 
     /// A rate of `bits` bit/s; NaN and negative values become zero, infinity the largest finite rate.
@@ -87,17 +87,17 @@ impl Rate {
         if seconds > 0.0 { Rate::from_bits_per_sec(bytes as f64 * 8.0 / seconds) } else { Rate::ZERO }
     }
 
-    /// Bits per second.
+    /// The rate in bit/s.
     pub const fn bits_per_sec(self) -> f64 {
         self.0
     }
 
-    /// Bytes per second.
+    /// The rate in bytes/s.
     pub const fn bytes_per_sec(self) -> f64 {
         self.0 / 8.0
     }
 
-    /// Mbit/s (10^6 bit/s).
+    /// The rate in Mbit/s (10^6 bit/s).
     pub const fn mbps(self) -> f64 {
         self.0 * 1e-6
     }

@@ -8,7 +8,7 @@ mod support;
 use events::{Driver, Op, ops};
 use pcc::control::RateBounds;
 use pcc::{
-    AckedPacket, CongestionControl, Event, LostPacket, Measurement, Monitor, Pcc, Plan, Profile, Rate, Role,
+    AckedPacket, CongestionControl, Event, IntervalPlan, LostPacket, Measurement, Monitor, Pcc, Profile, Rate, Role,
     SentPacket, Time, profiles,
 };
 use proptest::prelude::*;
@@ -132,7 +132,7 @@ proptest! {
     #[test]
     fn the_monitor_counts_each_packet_once(ops in prop::collection::vec(ops(), 1..150), fill in 1..12u64) {
         let mut monitor = Monitor::default();
-        let plan = Plan {
+        let plan = IntervalPlan {
             rate: Rate::from_mbps(10.0),
             role: Role::Hold,
             length: Duration::ZERO,

@@ -2,7 +2,7 @@
 
 use nix::sys::socket::{setsockopt, sockopt};
 use pcc_emulator::EmulatorError;
-use pcc_emulator::emulator::{Addressing, Config, Emulator, Route, Tun};
+use pcc_emulator::emulator::{Addressing, Emulator, EmulatorConfig, Route, Tun};
 use pcc_emulator::host::{Namespace, To};
 use pcc_lab::link::PathConfig;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -30,7 +30,7 @@ impl Hosts {
         let (left_tun, sender) = host("left", LEFT)?;
         let (right_tun, receiver) = host("right", RIGHT)?;
         sender.connect((RIGHT, PORT)).map_err(|error| EmulatorError::System { doing: "connecting a socket", error })?;
-        let config = Config {
+        let config = EmulatorConfig {
             links: vec![link],
             routes: vec![Route { forward: vec![0], ..Route::default() }],
             addressing: Addressing::OneFlow,

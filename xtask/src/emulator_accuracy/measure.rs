@@ -4,7 +4,7 @@ use super::LatenessUs;
 use super::hosts::Hosts;
 use super::traffic::{PACKET, PAYLOAD, Received, blast, probe, receive};
 use pcc_emulator::EmulatorError;
-use pcc_emulator::emulator::Report;
+use pcc_emulator::emulator::EmulationReport;
 use pcc_lab::link::PathConfig;
 use pcc_lab::sim::BIN;
 use std::io;
@@ -181,7 +181,7 @@ fn run(
     hosts: Hosts,
     send: impl FnOnce(&UdpSocket) -> io::Result<()> + Send,
     each: impl FnMut(Received) + Send,
-) -> Result<Report, EmulatorError> {
+) -> Result<EmulationReport, EmulatorError> {
     let Hosts { sender, receiver, emulator } = hosts;
     let ended = AtomicBool::new(false);
     let failed = |error| EmulatorError::System { doing: "sending and receiving datagrams", error };

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tree::Tree;
 
-/// Who uses whom, by file.
+/// For each file, the files that it uses.
 type Uses = BTreeMap<PathBuf, BTreeSet<PathBuf>>;
 
 /// Prints the lines and files of each crate, and fails if there is a circle.

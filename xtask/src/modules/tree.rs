@@ -18,7 +18,7 @@ pub struct Tree {
     pub lines: usize,
 }
 
-/// A module.
+/// A module of a crate: its file, and the paths that its code uses.
 #[derive(Debug)]
 pub struct Node {
     /// Where it is, from the folder of the source on.
@@ -37,7 +37,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// All modules.
+    /// All modules with their names.
     pub fn modules(&self) -> impl Iterator<Item = (&Module, &Node)> {
         self.modules.iter()
     }

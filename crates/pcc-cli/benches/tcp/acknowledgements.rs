@@ -5,7 +5,7 @@ use crate::runs::plan;
 use anyhow::Context;
 use pcc_emulator::emulate;
 use pcc_lab::report::aligned;
-use pcc_tcp::kernel::{Statistics, statistics};
+use pcc_tcp::kernel::{KernelStatistics, statistics};
 use serde_json::json;
 use std::fs;
 
@@ -34,7 +34,7 @@ pub fn measure(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn now() -> anyhow::Result<Statistics> {
+fn now() -> anyhow::Result<KernelStatistics> {
     statistics().context("no statistics of the controllers")
 }
 

@@ -30,7 +30,7 @@ pub struct Sample {
     pub received: u64,
     /// The sender's smoothed round trip time.
     pub rtt: Duration,
-    /// Packets sent.
+    /// How many packets were sent so far.
     pub sent: u64,
     /// Packets that the sender takes for lost.
     pub lost: u64,
@@ -58,7 +58,7 @@ fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
 
 /// The receiving end; it ends when dropped.
 pub struct Receiver {
-    /// Where it listens.
+    /// The address that it listens on.
     pub addr: SocketAddr,
     /// Bytes of data received so far.
     pub received: Arc<AtomicU64>,
@@ -123,15 +123,15 @@ async fn receive(endpoint: &Endpoint, received: &Arc<AtomicU64>, window_cap: u64
 
 /// What a sender needs to know.
 pub struct Sending<'a> {
-    /// Its controller.
+    /// The congestion controller.
     pub algorithm: Algorithm,
     /// The seed of the controller's random choices.
     pub seed: u64,
     /// The path, which says how large the windows can get.
     pub path: &'a Path,
-    /// Where to send: to the relay.
+    /// The address to send to: the relay.
     pub to: SocketAddr,
-    /// How long.
+    /// How long to send.
     pub duration: Duration,
     /// Counts what has arrived.
     pub received: Arc<AtomicU64>,
@@ -140,9 +140,9 @@ pub struct Sending<'a> {
 /// How the sender's thread fared.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderReport {
-    /// Processor time that it took.
+    /// Processor time of the thread.
     pub cpu: Duration,
-    /// How late it woke up.
+    /// How late the thread woke up.
     pub lateness: Lateness,
 }
 

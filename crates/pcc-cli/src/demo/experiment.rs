@@ -14,9 +14,9 @@ use tokio::sync::mpsc;
 /// A run to be done.
 #[derive(Clone, Debug)]
 pub struct Experiment<'a> {
-    /// The controller.
+    /// The congestion controller.
     pub algorithm: Algorithm,
-    /// The path.
+    /// The path that the relay emulates.
     pub path: &'a Path,
     /// How long to send.
     pub duration: Duration,
@@ -27,7 +27,7 @@ pub struct Experiment<'a> {
 /// A run that has been done.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The controller.
+    /// The congestion controller.
     pub algorithm: Algorithm,
     /// The seed of this run.
     pub seed: u64,
@@ -45,9 +45,9 @@ pub struct Outcome {
     pub sender: SenderReport,
     /// Processor time of the receiver.
     pub receiver_cpu: Duration,
-    /// What the relay did.
+    /// The counts of the relay.
     pub relay: RelayReport,
-    /// How it went.
+    /// The progress, sample by sample.
     pub samples: Vec<Sample>,
 }
 

@@ -31,7 +31,7 @@ pub enum Preset {
 /// A path: what the demo emulates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// What it is called.
+    /// The name of the path in reports.
     pub name: &'static str,
     /// Rate of the bottleneck.
     pub rate: Rate,

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::time::Duration;
 
-/// Everything that was done.
+/// The runs of a demo, and what they have in common.
 pub struct Report<'a> {
-    /// The path.
+    /// The path that the relay emulated.
     pub path: &'a Path,
     /// The controllers, in the order asked for.
     pub controllers: &'a [Algorithm],

@@ -35,7 +35,7 @@ fn metrics() -> PossibleValuesParser {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let plan = &args.selection.plan()?;
     let seeds = args.selection.seeds(plan)?;
-    // Privileges are to be had before there are threads, and what can't be simulated is to show before the long part.
+    // Privileges must be acquired before there are threads. What can't be simulated is reported before the long part begins.
     let emulator = Machine::new(On::Emulator, None)?;
     let simulator = Machine::new(On::Simulator, None)?;
     let run = |machine: &Machine| machine.run(plan, &seeds, |_| false, |report| Ok(report.without_details()));

@@ -23,12 +23,12 @@ impl Progress {
         progress
     }
 
-    /// So many are done.
+    /// Shows how many runs are done.
     pub fn show(&self, done: u64) {
         self.shown.show(done, self.unit, || format!("{done} of {} {}", self.all, self.unit));
     }
 
-    /// All are done: the bar goes.
+    /// Removes the bar.
     pub fn finish(self) {
         self.shown.clear();
     }

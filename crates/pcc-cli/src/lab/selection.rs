@@ -34,7 +34,7 @@ impl Selection {
     ///
     /// # Errors
     ///
-    /// When it can't be read, or says what can't be; that is a mistake of whoever wrote it.
+    /// When the scenario can't be read or isn't valid: a mistake of the user.
     pub fn plan(&self) -> anyhow::Result<Plan> {
         let mut plan = Plan::read(&self.scenario, &self.set).map_err(usage)?;
         if let Some(utility) = &self.utility {

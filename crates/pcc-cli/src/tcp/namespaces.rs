@@ -37,7 +37,7 @@ impl fmt::Display for Place {
 }
 
 impl Place {
-    /// This network namespace.
+    /// The network namespace of this process.
     pub fn here() -> Place {
         Place { found: Found::Here, namespace: None }
     }

@@ -3,7 +3,7 @@
 use super::connections;
 use super::namespaces::{Place, everywhere};
 use crate::output::{json_lines, show};
-use pcc_tcp::kernel::{Controller, Holder, Statistics, holders, release, requirements, statistics, versions};
+use pcc_tcp::kernel::{Controller, Holder, KernelStatistics, holders, release, requirements, statistics, versions};
 use serde::Serialize;
 use std::fmt::{self, Write};
 use std::process::ExitCode;
@@ -127,8 +127,8 @@ impl Row {
     }
 }
 
-impl From<Statistics> for Costs {
-    fn from(counted: Statistics) -> Costs {
+impl From<KernelStatistics> for Costs {
+    fn from(counted: KernelStatistics) -> Costs {
         let nanoseconds = counted.nanoseconds as f64 / counted.acknowledgements as f64;
         Costs {
             bytes_per_connection: counted.bytes_per_connection,

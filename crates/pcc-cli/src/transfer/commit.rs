@@ -52,7 +52,7 @@ pub fn check(staging: &Staging, manifest: &Manifest, overwrite: bool) -> Result<
     Ok(())
 }
 
-/// Whether there is room for that many bytes.
+/// Whether that many bytes are free.
 pub fn check_space(staging: &Staging, needed: u64) -> Result<()> {
     let space = rustix::fs::fstatvfs(&staging.destination).doing(|| format!("look at {}", staging.path.display()))?;
     let free = space.f_bavail.saturating_mul(space.f_frsize);

@@ -23,9 +23,9 @@ pub enum Kind {
     Exists = 7,
     /// A name or link that is not allowed.
     BadName = 8,
-    /// No room at the receiver.
+    /// The receiver's disk is full.
     DiskFull = 9,
-    /// Not permitted.
+    /// The operating system doesn't permit it.
     Permission = 10,
     /// The source is missing, unreadable or changed while it was sent.
     Source = 11,
@@ -107,9 +107,9 @@ impl Kind {
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
-    /// What kind of failure.
+    /// The kind of failure, which decides the exit code.
     pub kind: Kind,
-    /// One line for people.
+    /// What failed and why, in one line for people.
     pub message: String,
 }
 

@@ -25,7 +25,7 @@ pub struct Mtime {
     pub nanos: u32,
 }
 
-/// What an entry is.
+/// The kinds of entries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum What {
     /// A folder.
@@ -54,7 +54,7 @@ pub enum What {
 pub struct Entry {
     /// The path below the destination, components separated by `/`. Bytes, because names need not be UTF-8.
     pub path: Vec<u8>,
-    /// What it is.
+    /// The kind of entry, and what it needs.
     pub what: What,
 }
 
@@ -76,7 +76,7 @@ impl Entry {
 /// A list that obeys the rules, and where each file's blocks lie in the sequence of all blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Manifest {
-    /// The entries.
+    /// All files, folders and links of the transfer.
     pub entries: Vec<Entry>,
     first_block: Vec<u64>,
     /// The number of blocks of all files.

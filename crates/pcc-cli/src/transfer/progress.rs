@@ -37,20 +37,20 @@ pub enum Event<'a> {
     Lost { reason: String, retry_ms: Option<u64> },
     /// Something the user should know.
     Note { message: &'a str },
-    /// Complete.
+    /// The transfer is complete.
     Done { files: usize, bytes: u64, moved: u64, seconds: f64, bits_per_second: f64 },
-    /// Failed.
+    /// The transfer has failed.
     Error { kind: &'static str, code: u8, message: &'a str },
 }
 
-/// A point of progress.
+/// How far a transfer is.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Snapshot {
     /// Bytes verified and written at the receiver.
     pub stored: u64,
     /// Bytes of all files.
     pub total: u64,
-    /// The rate of late.
+    /// The rate of the last seconds in bit/s.
     pub bits_per_second: f64,
     /// The smoothed round-trip time.
     pub rtt_ms: f64,
@@ -58,7 +58,7 @@ pub struct Snapshot {
     pub loss: f64,
 }
 
-/// Where events go.
+/// Shows events to the user, as text or as JSON.
 pub struct Reporter {
     json: bool,
     progress: Progress,

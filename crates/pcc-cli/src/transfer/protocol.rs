@@ -35,7 +35,7 @@ pub struct Hello {
     pub manifest_len: u32,
 }
 
-/// Whatever the receiver says.
+/// The messages of the receiver.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Answer {
     /// The proof is good and the manifest is not known yet.
@@ -51,9 +51,9 @@ pub enum Answer {
     Have {
         /// Bytes of the blocks.
         bytes: u64,
-        /// Blocks.
+        /// Ranges of blocks that the receiver has.
         blocks: Vec<(u64, u64)>,
-        /// Entries of the manifest.
+        /// Ranges of entries that the receiver has completely.
         files: Vec<(u64, u64)>,
     },
     /// Bytes verified and stored so far.
@@ -67,16 +67,16 @@ pub enum Answer {
 pub enum Record {
     /// A block follows; its length is known from the manifest.
     Block {
-        /// The entry of the manifest.
+        /// The index of the file in the manifest.
         file: u32,
-        /// The block of the file.
+        /// The index of the block in the file.
         block: u32,
-        /// What vouches for it.
+        /// The hash that the block must have.
         hash: [u8; 32],
     },
     /// The BLAKE3 hash of a file of several blocks; nothing follows.
     Root {
-        /// The entry of the manifest.
+        /// The index of the file in the manifest.
         file: u32,
         /// The hash.
         hash: [u8; 32],
@@ -179,7 +179,7 @@ pub fn connection_failure(error: &ConnectionError) -> Failure {
             Kind::WrongTicket,
             format!("the receiver at this address is not the one that made the ticket ({e})"),
         ),
-        // Whoever means to end it says why.
+        // An end that closes on purpose gives a reason.
         ConnectionError::ApplicationClosed(close) if close.error_code == VarInt::from_u32(0) => {
             Failure::new(Kind::LostPeer, "the other side ended the connection")
         }

@@ -1,4 +1,4 @@
-//! `pcc recv`: waits for whoever holds the ticket.
+//! `pcc recv`: waits for a sender that has the ticket.
 
 use super::endpoint;
 use super::failure::{Context, Failure, Kind, Result};
@@ -18,11 +18,11 @@ use tokio::sync::oneshot;
 use tokio::task::{AbortHandle, JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::{Instant, sleep_until, timeout};
 
-/// Whoever has not proved the secret after this long is closed.
+/// A connection that has not proved to know the secret after this long is closed.
 const PATIENCE: Duration = Duration::from_secs(6);
 /// Connections without a proof that are served at once; further ones are turned away.
 const MAX_STRANGERS: usize = 16;
-/// Of these, from one address.
+/// The most of these from one address.
 const MAX_PER_ADDRESS: usize = 4;
 /// From so many on, each must first show that it receives at its address. Fewer than from one address, so that nobody
 /// can use up the share of another.
@@ -38,7 +38,7 @@ type Arrival = (SocketAddr, Result<Peer>);
 
 /// Where to listen, and what to do with what comes.
 pub struct Options {
-    /// Where the files go.
+    /// The folder that the files go to.
     pub dir: PathBuf,
     /// The address to listen on; all of this machine where it is absent.
     pub listen: Option<SocketAddr>,
@@ -135,7 +135,7 @@ impl Receiver {
         Ok((receiver, ticket))
     }
 
-    /// Serves whoever comes until the transfer is complete.
+    /// Serves all senders that connect, until the transfer is complete.
     pub async fn receive(mut self) -> Result<()> {
         let (_never, nothing) = oneshot::channel();
         let resume = std::mem::replace(&mut self.resume, nothing);

@@ -28,10 +28,10 @@ const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// Batches that are read ahead.
 const READ_AHEAD: usize = 8;
 
-/// How an attempt ended.
+/// How an attempt to transfer ended.
 enum End {
     Complete,
-    /// It may be better next time.
+    /// The connection was lost: another attempt may succeed.
     Lost(Failure),
     Failed(Failure),
 }
@@ -49,11 +49,11 @@ impl From<Failure> for End {
 
 /// What to send to whom, and how.
 pub struct Options {
-    /// Files and folders.
+    /// The files and folders to send.
     pub paths: Vec<PathBuf>,
     /// The ticket as the receiver printed it.
     pub ticket: String,
-    /// How to send.
+    /// The congestion controller and its limits.
     pub transport: Transport,
     /// Gives up after so long without the receiver.
     pub patience: Duration,
@@ -331,7 +331,7 @@ async fn send_stream(connection: &Connection, chunks: &mut [bytes::Bytes], prior
 
 type ReadResult = (Source, Result<()>);
 
-/// The thread that reads.
+/// The task that reads and hashes files, and its result once it has ended.
 struct Reader {
     handle: Option<tokio::task::JoinHandle<ReadResult>>,
     finished: Option<ReadResult>,

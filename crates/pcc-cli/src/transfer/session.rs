@@ -23,21 +23,21 @@ const CONFIRMATION: Duration = Duration::from_secs(10);
 
 /// A sender that proved the secret.
 pub struct Peer {
-    /// The connection.
+    /// The connection to the sender.
     pub connection: Connection,
     /// The control stream to it.
     pub send: SendStream,
-    /// What it said first.
+    /// The sender's first message.
     pub hello: Hello,
 }
 
-/// What the transfer is at.
+/// The state of the transfer between sessions.
 pub enum State {
     /// No sender yet.
     Fresh(Staging),
     /// Bound to the manifest of a sender.
     Bound(Box<Store>),
-    /// In the hands of a session.
+    /// A session has it.
     Gone,
 }
 
@@ -47,7 +47,7 @@ pub enum End {
     Complete,
     /// All is there but the sender may not know.
     Unconfirmed,
-    /// The connection is gone.
+    /// The connection was lost.
     Lost(Failure),
     /// The sender was turned away; another may come.
     Refused(SocketAddr, Failure),
@@ -397,7 +397,7 @@ async fn read_stream(mut stream: RecvStream, manifest: Arc<Manifest>, work: mpsc
 
 fn read_failure(error: ReadExactError) -> Result<()> {
     match error {
-        // Whoever accepts streams notices too, and says why.
+        // The task that accepts streams notices too, and reports why.
         ReadExactError::ReadError(noq::ReadError::ConnectionLost(_)) => Ok(()),
         _ => Err(Failure::new(Kind::Corrupt, "the sender sent a stream that ends in the middle of a block")),
     }

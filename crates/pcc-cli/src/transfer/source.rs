@@ -23,7 +23,7 @@ pub type Batch = Vec<Bytes>;
 
 /// What is sent, and what is known about it so far.
 pub struct Source {
-    /// The list.
+    /// The list of what is sent.
     pub manifest: Arc<Manifest>,
     /// The list as it goes over the wire.
     pub encoded: Bytes,

@@ -34,7 +34,7 @@ pub struct Staging {
     pub path: PathBuf,
     /// The folder of the data, one numbered file per entry.
     pub data: Dir,
-    /// Who this receiver is.
+    /// The key pair and secret of this receiver.
     pub identity: Identity,
     /// The port it listened on last, 0 at first.
     pub port: u16,
@@ -139,7 +139,7 @@ impl Staging {
         Ok(staging)
     }
 
-    /// Where it is, for messages.
+    /// Its path, for messages.
     pub fn shown(&self) -> String {
         self.path.join(&self.name).display().to_string()
     }
@@ -201,7 +201,7 @@ impl Staging {
     /// Removes the folder: nothing is left to resume.
     pub fn remove(self) -> Result<()> {
         let shown = || format!("remove {}", self.path.join(&self.name).display());
-        // First, so that nobody takes up what a kill leaves half removed.
+        // First, so that no later receiver resumes from what a kill leaves half removed.
         match self.folder.remove_file(IDENTITY) {
             Err(e) if e.kind() != ErrorKind::NotFound => return Err(Failure::io(shown(), &e)),
             _ => {}
@@ -210,7 +210,7 @@ impl Staging {
     }
 }
 
-/// Opens a folder that only this user can have put there and filled: whoever plants one knows the secret in it.
+/// Opens a folder that only this user can have made and filled: another user who made it would know the secret in it.
 fn open_own(destination: &Dir, name: &str) -> std::result::Result<Dir, String> {
     let folder = destination.open_dir(name).map_err(|e| e.to_string())?;
     let metadata = folder.dir_metadata().map_err(|e| e.to_string())?;

@@ -21,7 +21,7 @@ const COMMITTED: Record = Record::Root { file: u32::MAX, hash: [0; 32] };
 /// A transfer that is bound to a manifest.
 pub struct Store {
     staging: Staging,
-    /// What is received.
+    /// The list of what is received.
     pub manifest: Arc<Manifest>,
     /// BLAKE3 of the encoded manifest.
     pub manifest_hash: blake3::Hash,

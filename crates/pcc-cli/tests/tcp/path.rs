@@ -2,7 +2,7 @@
 
 use crate::connection::Connection;
 use pcc::Rate;
-use pcc_emulator::emulator::{Addressing, Config, Emulator, Report, Route, Tun};
+use pcc_emulator::emulator::{Addressing, EmulationReport, Emulator, EmulatorConfig, Route, Tun};
 use pcc_emulator::host::{Namespace, To};
 use pcc_lab::link::PathConfig;
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
@@ -43,7 +43,7 @@ impl Hosts {
         set_default(&left, controller);
         // Connections without a process and without a path end within seconds.
         left.set("net.ipv4.tcp_orphan_retries", "1").expect("a setting");
-        let config = Config {
+        let config = EmulatorConfig {
             routes: vec![Route { forward: vec![0], reverse_delay: link.delay, ..Route::default() }],
             links: vec![link],
             addressing: Addressing::OneFlow,
@@ -76,7 +76,7 @@ impl Hosts {
     }
 
     /// Ends the path between two hosts; what happened on it.
-    pub fn stop(self) -> Report {
+    pub fn stop(self) -> EmulationReport {
         self.emulator.expect("a path").stop().expect("a report")
     }
 

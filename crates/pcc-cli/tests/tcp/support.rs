@@ -1,7 +1,7 @@
 //! What the tests share.
 
 use pcc::Time;
-use pcc_tcp::kernel::{Controller, Error, Flows, Registered, holders, load, now, requirements};
+use pcc_tcp::kernel::{Controller, Error, Registered, TcpFlows, holders, load, now, requirements};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
@@ -64,7 +64,7 @@ impl Loaded {
 
     /// How many connections the kernel keeps state for. Those of older programs don't count.
     pub fn connections(&self) -> usize {
-        match Flows::default().list() {
+        match TcpFlows::default().list() {
             Ok(flows) => flows.iter().filter(|flow| flow.connection.began >= self.since).count(),
             Err(Error::NotLoaded) => 0,
             Err(error) => panic!("{error}"),

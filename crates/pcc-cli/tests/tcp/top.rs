@@ -5,7 +5,7 @@ use crate::connection::Connection;
 use crate::path::{Hosts, link};
 use crate::support::{PATIENCE, loaded};
 use pcc::Phase;
-use pcc_tcp::kernel::{EventKind, Flows, Interval, Record, Watch};
+use pcc_tcp::kernel::{EventKind, Interval, Record, TcpFlows, Watch};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -63,7 +63,7 @@ fn connections_are_listed_with_what_became_of_them() {
     let hosts = Hosts::new("pcc_vivace", link(MBPS, RTT));
     let mut connection = hosts.connect();
     let local = connection.stream.local_addr().expect("an address");
-    let mut flows = Flows::default();
+    let mut flows = TcpFlows::default();
     let mut find = || {
         let flows = flows.list().expect("a list");
         flows.into_iter().find(|flow| flow.connection.local == local).expect("the connection")
@@ -79,7 +79,7 @@ fn connections_are_listed_with_what_became_of_them() {
     assert!(flow.rtt > RTT * 9 / 10 && flow.min_rtt > RTT * 9 / 10 && flow.window > 0);
     connection.finish();
     let start = Instant::now();
-    while Flows::default().list().is_ok_and(|flows| flows.iter().any(|flow| flow.connection.local == local)) {
+    while TcpFlows::default().list().is_ok_and(|flows| flows.iter().any(|flow| flow.connection.local == local)) {
         assert!(start.elapsed() < PATIENCE, "it is listed after its end");
         thread::sleep(10 * MS);
     }
@@ -91,7 +91,7 @@ fn an_end_at_an_ipv6_address_is_shown() {
     let hosts = Hosts::loopback("pcc_vivace", std::net::Ipv6Addr::LOCALHOST);
     let connection = hosts.connect();
     let (local, remote) = (connection.stream.local_addr().expect("one"), connection.stream.peer_addr().expect("one"));
-    let flows = Flows::default().list().expect("a list");
+    let flows = TcpFlows::default().list().expect("a list");
     assert!(flows.iter().any(|flow| (flow.connection.local, flow.connection.remote) == (local, remote)), "{flows:?}");
     connection.finish();
 }

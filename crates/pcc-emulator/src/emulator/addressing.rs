@@ -4,7 +4,7 @@ use super::frame::Frame;
 use super::side::Side;
 use std::net::Ipv4Addr;
 
-/// How a packet's flow is told.
+/// How the flow of a packet is found from its addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addressing {
     /// There is one flow, to which all packets belong.

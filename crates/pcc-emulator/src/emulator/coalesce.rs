@@ -15,7 +15,7 @@ pub(super) struct Run {
     pub frame: Rc<Frame>,
     flow: usize,
     first: u32,
-    /// When each was due.
+    /// When each packet was due.
     pub due: Vec<Time>,
 }
 
@@ -62,7 +62,7 @@ impl Outbox {
         Some(if next.is_some_and(|next| next <= end) { end } else { first })
     }
 
-    /// Takes all, in order.
+    /// Takes all runs out, in order.
     pub fn take(&mut self) -> Vec<Run> {
         std::mem::take(&mut self.runs)
     }

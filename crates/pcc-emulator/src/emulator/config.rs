@@ -1,4 +1,4 @@
-//! What an emulation is of.
+//! What is emulated: links, routes, and how long.
 
 use super::addressing::Addressing;
 use crate::error::EmulatorError;
@@ -14,16 +14,16 @@ const QUANTUM: Duration = Duration::from_micros(50);
 
 /// An emulation: what is between the left and the right side.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct EmulatorConfig {
     /// The links; routes name them by index.
     pub links: Vec<PathConfig>,
-    /// Per flow.
+    /// The route of each flow.
     pub routes: Vec<Route>,
     /// Which flow a packet belongs to.
     pub addressing: Addressing,
-    /// What happens after this isn't counted.
+    /// What happens later than this after the start isn't counted.
     pub duration: Duration,
-    /// What happens before this isn't counted in the totals.
+    /// What happens earlier than this after the start isn't counted in the totals.
     pub measure_from: Duration,
     /// The seed of all random choices.
     pub seed: u64,
@@ -31,7 +31,7 @@ pub struct Config {
     pub record: bool,
 }
 
-/// The way of a flow.
+/// The links that a flow passes, in both directions.
 #[derive(Clone, Debug, Default)]
 pub struct Route {
     /// The links from left to right, in order.
@@ -44,7 +44,7 @@ pub struct Route {
     pub stop: Option<Duration>,
 }
 
-impl Config {
+impl EmulatorConfig {
     /// Whether each route has links that are there.
     pub(super) fn check(&self) -> Result<(), EmulatorError> {
         for (flow, route) in self.routes.iter().enumerate() {

@@ -15,7 +15,7 @@ use std::time::Duration;
 const BACK_TO_BACK: Duration = Duration::from_micros(10);
 
 /// Larger bursts count as this many packets.
-const LARGEST_BURST: u64 = 100_000;
+const MAX_BURST: u64 = 100_000;
 
 #[derive(Debug)]
 pub(super) struct Flow {
@@ -64,7 +64,7 @@ impl Flow {
             newest_rtt: Duration::ZERO,
             last_sent: None,
             burst: 0,
-            bursts: Histogram::new_with_max(LARGEST_BURST, 2).ok(),
+            bursts: Histogram::new_with_max(MAX_BURST, 2).ok(),
             segments: record.then(Vec::new),
         }
     }
@@ -97,7 +97,7 @@ impl Flow {
         SegmentOutcome { lost: Some(self.lost.clone()), segment }
     }
 
-    /// A packet of data isn't lost.
+    /// A packet of data has passed all links.
     pub fn on_arrival(&mut self, mut outcome: SegmentOutcome) {
         outcome.lost = None;
         let segment = outcome.segment.and_then(|segment| self.segments.as_mut()?.get_mut(segment));

@@ -21,7 +21,7 @@ pub(super) struct Frame {
 pub(super) struct TcpData {
     /// Of the source and the destination.
     pub ports: (u16, u16),
-    /// Of the first byte.
+    /// The TCP sequence number of the first byte.
     pub sequence: u32,
     pub bytes: u32,
     /// Whether it begins a connection.

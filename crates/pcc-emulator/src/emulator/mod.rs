@@ -26,8 +26,8 @@ mod tun;
 mod vnet;
 
 pub use addressing::Addressing;
-pub use config::{Config, Route};
-pub use report::Report;
+pub use config::{EmulatorConfig, Route};
+pub use report::EmulationReport;
 pub use tun::{MTU, Tun};
 
 use crate::error::EmulatorError;
@@ -41,7 +41,7 @@ use std::time::Instant;
 pub struct Emulator {
     origin: Instant,
     delivered_bytes: Arc<AtomicU64>,
-    driver: Driver<Result<Report, EmulatorError>>,
+    driver: Driver<Result<EmulationReport, EmulatorError>>,
 }
 
 impl Emulator {
@@ -50,7 +50,7 @@ impl Emulator {
     /// # Errors
     ///
     /// When a route names a link that isn't there, one device offloads and the other doesn't, or there is no thread.
-    pub fn start(left: Tun, right: Tun, config: Config) -> Result<Emulator, EmulatorError> {
+    pub fn start(left: Tun, right: Tun, config: EmulatorConfig) -> Result<Emulator, EmulatorError> {
         config.check()?;
         if left.offloads() != right.offloads() {
             return Err(EmulatorError::Offload);
@@ -64,7 +64,7 @@ impl Emulator {
         Ok(Emulator { origin, delivered_bytes, driver })
     }
 
-    /// Its time zero.
+    /// The instant that all times in its report count from.
     pub fn origin(&self) -> Instant {
         self.origin
     }
@@ -79,12 +79,12 @@ impl Emulator {
         self.driver.is_running()
     }
 
-    /// Ends the emulator; what is on its links is gone.
+    /// Ends the emulator. Packets that are still on its links are dropped.
     ///
     /// # Errors
     ///
     /// When its thread could not go on.
-    pub fn stop(mut self) -> Result<Report, EmulatorError> {
+    pub fn stop(mut self) -> Result<EmulationReport, EmulatorError> {
         let ended = |error| EmulatorError::System { doing: "ending the emulator", error };
         self.driver.stop().map_err(ended)?
     }

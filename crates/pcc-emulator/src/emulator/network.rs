@@ -2,7 +2,7 @@
 //! the thread is.
 
 use super::addressing::Addressing;
-use super::config::{Config, Route};
+use super::config::{EmulatorConfig, Route};
 use super::flow::{Flow, SegmentOutcome};
 use super::frame::Frame;
 use super::side::Side;
@@ -34,7 +34,7 @@ struct InTransit {
     entered: Time,
     /// How long it waited in queues.
     queued: Duration,
-    /// Of data.
+    /// The outcome of a segment that carries data.
     outcome: Option<SegmentOutcome>,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Network {
 }
 
 impl Network {
-    pub fn new(config: Config) -> Network {
+    pub fn new(config: EmulatorConfig) -> Network {
         let mut seeds = fastrand::Rng::with_seed(config.seed);
         let configured = config.links.len();
         let ways_back: Vec<PathConfig> =
@@ -175,7 +175,7 @@ impl Network {
         }
     }
 
-    /// From now on nothing counts.
+    /// Ends the measurement: nothing that happens from now on counts.
     fn finish(&mut self, now: Time) {
         if self.outcome.is_some() {
             return;

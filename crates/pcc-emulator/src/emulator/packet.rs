@@ -104,7 +104,7 @@ pub(super) struct Part {
     pub segment: u16,
     /// Where its payload begins in that of the super-packet.
     pub offset: u32,
-    /// Whether it is the end.
+    /// Whether it ends with the super-packet's last byte.
     pub last: bool,
 }
 

@@ -37,7 +37,7 @@ impl Received {
 struct Ranges {
     /// Beginnings and ends, apart from each other, in sequence numbers that go on beyond 32 bits.
     ranges: BTreeMap<u64, u64>,
-    /// The largest end.
+    /// The largest end of a range so far.
     newest: Option<u64>,
 }
 

@@ -1,12 +1,13 @@
-//! What came of an emulation.
+//! The result of an emulation.
 
 use crate::realtime::Lateness;
 use pcc_lab::sim::Outcome;
 use std::time::Duration;
 
-/// What an emulator saw, until its end or [`Config::duration`](super::Config::duration).
+/// What an emulator measured, until its end or [`EmulatorConfig::duration`](super::EmulatorConfig::duration).
 #[derive(Clone, Debug)]
-pub struct Report {
+#[non_exhaustive]
+pub struct EmulationReport {
     /// What came of flows and links. Data goes from left to right: packets that links dropped on that way are lost; bytes on the
     /// wire count as delivered where they carry data of a TCP connection for the first time, or aren't TCP. A round-trip time
     /// is that of a packet on the way there and of the newest one on the way back.
@@ -16,7 +17,7 @@ pub struct Report {
     pub lateness: Lateness,
     /// Processor time of the emulator's thread, with that of the receiving kernel's network stack.
     pub cpu: Duration,
-    /// Packets that the kernel didn't take when they were due.
+    /// Packets that were dropped because the kernel didn't take them when they were due.
     pub undelivered: u64,
     /// Frames that belong to no flow.
     pub stray: u64,
@@ -24,7 +25,8 @@ pub struct Report {
     pub interface_drops: u64,
     /// Per flow: 99 % of the bursts that its sender sent were of at most this many packets.
     pub bursts: Vec<u64>,
-    /// Per flow, with [`Config::record`](super::Config::record): of each TCP segment with data, in the order in which its sender sent them, whether it
+    /// Per flow, with [`EmulatorConfig::record`](super::EmulatorConfig::record): of each TCP segment with data, in the order
+    /// in which its sender sent them, whether it
     /// passed all links. Those that are on a link at the end didn't.
     pub segments: Vec<Vec<bool>>,
 }

@@ -3,9 +3,9 @@
 /// The two ends of the links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// Senders of data.
+    /// The side of the senders.
     Left,
-    /// Receivers of data.
+    /// The side of the receivers.
     Right,
 }
 

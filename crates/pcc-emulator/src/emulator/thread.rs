@@ -1,10 +1,10 @@
 //! The emulator's thread.
 
 use super::coalesce::{Outbox, Run};
-use super::config::Config;
+use super::config::EmulatorConfig;
 use super::frame::Frame;
 use super::network::Network;
-use super::report::Report;
+use super::report::EmulationReport;
 use super::side::Side;
 use super::tun::Tun;
 use super::vnet;
@@ -37,7 +37,13 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub fn new(left: Tun, right: Tun, config: Config, origin: Instant, delivered_bytes: Arc<AtomicU64>) -> Worker {
+    pub fn new(
+        left: Tun,
+        right: Tun,
+        config: EmulatorConfig,
+        origin: Instant,
+        delivered_bytes: Arc<AtomicU64>,
+    ) -> Worker {
         Worker {
             left,
             right,
@@ -53,7 +59,7 @@ impl Worker {
     }
 
     /// Moves packets until it is told to stop.
-    pub fn run(mut self, stop: &Stop) -> Result<Report, EmulatorError> {
+    pub fn run(mut self, stop: &Stop) -> Result<EmulationReport, EmulatorError> {
         // Memory that was swapped out would have to come back first. Only what has been touched: nothing is filled beforehand.
         let _ = mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT);
         let mut buffer = vec![0; FRAME];
@@ -79,7 +85,7 @@ impl Worker {
         self.outbox.deadline(next).or(next)
     }
 
-    /// Reads what has come; what becomes due meanwhile isn't kept waiting.
+    /// Reads the frames that have come. Packets that become due meanwhile are delivered in between.
     fn receive(&mut self, buffer: &mut [u8]) -> Result<(), EmulatorError> {
         let failed = |error| EmulatorError::System { doing: "reading a TUN device", error };
         for _ in 0..READS {
@@ -145,10 +151,10 @@ impl Worker {
         }
     }
 
-    fn report(mut self) -> Result<Report, EmulatorError> {
+    fn report(mut self) -> Result<EmulationReport, EmulatorError> {
         let now = self.now();
         let (outcome, bursts) = self.network.outcome(now);
-        Ok(Report {
+        Ok(EmulationReport {
             outcome,
             bursts,
             segments: self.network.segments(),

@@ -19,7 +19,7 @@ const QUEUE_PACKETS: u32 = 10_000;
 pub struct Tun {
     device: SyncDevice,
     name: String,
-    /// Where it was made.
+    /// The network namespace that the device was made in.
     namespace: Namespace,
 }
 

@@ -6,7 +6,7 @@ pub(super) const BYTES: usize = 10;
 /// The checksum of the transport holds only the pseudo-header so far.
 pub(super) const NEEDS_CHECKSUM: u8 = 1;
 
-/// Not a super-packet.
+/// `gso_type` of a frame that is a single packet.
 pub(super) const GSO_NONE: u8 = 0;
 /// A super-packet of TCP over IPv4.
 pub(super) const GSO_TCP4: u8 = 1;

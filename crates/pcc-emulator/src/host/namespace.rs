@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-/// The namespace of a thread, whichever it is.
+/// The file by which a thread opens its own network namespace.
 const OF_THIS_THREAD: &str = "/proc/thread-self/ns/net";
 
 /// What hosts need for paths that hold much, and for runs that don't know of each other.
@@ -26,7 +26,7 @@ const SETTINGS: [(&str, &str); 4] = [
     ("ipv6/conf/all/disable_ipv6", "1"),
 ];
 
-/// What goes through a device.
+/// A route: which destinations are reached through a device.
 #[derive(Clone, Copy, Debug)]
 pub struct To {
     /// The network that it goes to, ...
@@ -47,7 +47,7 @@ impl To {
     }
 }
 
-/// A network namespace; it is gone when nobody uses it any more.
+/// A network namespace. The kernel removes it when it is no longer used.
 #[derive(Debug)]
 pub struct Namespace {
     fd: OwnedFd,

@@ -3,7 +3,7 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::LazyLock;
 
-/// As this process began.
+/// The limit of open files when this process began.
 static AT_FIRST: LazyLock<Rlimit> = LazyLock::new(|| getrlimit(Resource::Nofile));
 
 /// Raises the limit of this process as far as it may: a flow takes several files, and the usual limit is 1024.

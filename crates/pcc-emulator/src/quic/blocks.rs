@@ -18,13 +18,13 @@ pub struct BlockWriter {
     /// All that was written, the newest last.
     streams: Vec<SendStream>,
     /// What the newest block still takes.
-    room: usize,
+    left: usize,
 }
 
 impl BlockWriter {
     /// Writes to `connection`.
     pub fn new(connection: Connection) -> BlockWriter {
-        BlockWriter { connection, streams: Vec::new(), room: 0 }
+        BlockWriter { connection, streams: Vec::new(), left: 0 }
     }
 
     /// Writes `bytes` as fast as flow control allows.
@@ -34,16 +34,16 @@ impl BlockWriter {
     /// When the connection is lost.
     pub async fn write(&mut self, mut bytes: usize) -> Result<(), WriteError> {
         while bytes > 0 {
-            if self.room == 0 {
+            if self.left == 0 {
                 self.streams.push(self.connection.open_uni().await?);
-                self.room = BLOCK;
+                self.left = BLOCK;
             }
             let Some(stream) = self.streams.last_mut() else { break };
-            let part = bytes.min(self.room);
+            let part = bytes.min(self.left);
             stream.write_chunk(Bytes::from_static(DATA.get(..part).unwrap_or(&DATA))).await?;
             bytes -= part;
-            self.room -= part;
-            if self.room == 0 {
+            self.left -= part;
+            if self.left == 0 {
                 // It can only have been finished before.
                 let _ = stream.finish();
             }
@@ -57,7 +57,7 @@ impl BlockWriter {
             // What has arrived can't be taken back.
             let _ = stream.reset(VarInt::from_u32(0));
         }
-        self.room = 0;
+        self.left = 0;
     }
 
     /// Ends the last block and waits until everything has arrived.

@@ -8,16 +8,17 @@ use std::sync::Arc;
 /// The name in the certificate.
 pub const SERVER_NAME: &str = "pcc-lab";
 
-/// Why there is no certificate, or none that TLS takes.
+/// Why a certificate can't be made or used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum IdentityError {
-    /// It can't be made.
+    /// The certificate can't be made.
     #[error("can't make a certificate: {0}")]
     Certificate(#[from] rcgen::Error),
-    /// It can't be used.
+    /// TLS doesn't take the certificate or its key.
     #[error("can't set up TLS: {0}")]
     Tls(#[from] rustls::Error),
-    /// It can't be verified with.
+    /// The client can't verify servers with the certificate.
     #[error("can't set up TLS: {0}")]
     Verifier(#[from] rustls::client::VerifierBuilderError),
 }

@@ -1,4 +1,4 @@
-//! How late a driver was.
+//! How late things were done: percentiles.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ pub struct Lateness {
     pub p50: Duration,
     /// 99 % was at most this late.
     pub p99: Duration,
-    /// The latest.
+    /// The largest lateness.
     pub max: Duration,
 }
 
@@ -32,12 +32,12 @@ pub struct LatenessHistogram {
 impl LatenessHistogram {
     const STEPS: usize = 20_000;
 
-    /// Without any yet.
+    /// An empty histogram.
     pub fn new() -> LatenessHistogram {
         LatenessHistogram { steps: vec![0; LatenessHistogram::STEPS], beyond: 0, max: Duration::ZERO }
     }
 
-    /// Adds one.
+    /// Adds a sample.
     pub fn record(&mut self, lateness: Duration) {
         match self.steps.get_mut(lateness.as_micros() as usize) {
             Some(count) => *count += 1,

@@ -25,7 +25,7 @@ pub(crate) struct Driver<R> {
 }
 
 impl<R: Send + 'static> Driver<R> {
-    /// Starts `work` on a punctual thread; it ends when what it is given tells it to.
+    /// Starts `work` on a punctual thread. It must end when the [`Stop`] that it gets says so.
     pub fn start(name: &str, work: impl FnOnce(&Stop) -> R + Send + 'static) -> io::Result<Driver<R>> {
         let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
         let told = Stop(stop.clone());
@@ -88,7 +88,7 @@ pub fn thread_cpu() -> Duration {
 /// Who runs before whom (sched(7)).
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Priority {
-    /// Senders and receivers.
+    /// Threads that send and receive.
     Ends = 40,
     /// What delivers packets when they are due.
     Path = 50,

@@ -15,7 +15,7 @@ pub struct RelayConfig {
     pub receiver: SocketAddr,
     /// The path from the sender to the receiver. Datagrams count with their payload and [`IP_UDP_HEADERS`].
     pub forward: PathConfig,
-    /// The path back.
+    /// The path from the receiver to the sender.
     pub reverse: PathConfig,
     /// The seed of the random choices of both paths.
     pub seed: u64,

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! One operating system thread reads both sockets, puts every datagram on its [`Path`], and sends on what is due. The paths run
-//! in virtual time, so that the rate holds however late the thread wakes up; how late it did is in the report, to judge a run by.
+//! in virtual time, so that the rate holds however late the thread wakes up. The report says how late it did, to judge a run by.
 
 mod config;
 mod sockets;
@@ -54,7 +54,7 @@ impl Relay {
         self.addr
     }
 
-    /// Ends the relay; what is on its paths is gone.
+    /// Ends the relay. Datagrams that are still on its paths are dropped.
     ///
     /// # Errors
     ///

@@ -15,7 +15,7 @@ const READS: usize = 32;
 /// A datagram can't be larger than this.
 const DATAGRAM: usize = 65_535;
 
-/// A relay serves one sender.
+/// The number of the only flow: a relay serves one sender.
 const FLOW: u32 = 0;
 
 pub(super) struct Worker {
@@ -24,7 +24,7 @@ pub(super) struct Worker {
     forward: Path<Box<[u8]>>,
     reverse: Path<Box<[u8]>>,
     origin: Instant,
-    /// Who sends, once it has.
+    /// The sender's address, known from its first datagram on.
     sender: Option<SocketAddr>,
     lateness: LatenessHistogram,
     unsent: u64,
@@ -61,7 +61,7 @@ impl Worker {
         Time::ZERO + self.origin.elapsed()
     }
 
-    /// Sends on what is due.
+    /// Forwards the datagrams that are due.
     fn deliver(&mut self) {
         while let Some(datagram) = self.forward.poll(self.now()) {
             let sent = self.back.send(&datagram.payload);

@@ -1,7 +1,7 @@
 //! A case of a scenario on real traffic.
 
 use super::verdict::{self, system_cpu};
-use crate::emulator::{Addressing, Config, Emulator, MTU, Route, Tun};
+use crate::emulator::{Addressing, Emulator, EmulatorConfig, MTU, Route, Tun};
 use crate::error::EmulatorError;
 use crate::host::{Namespace, To};
 use crate::traffic::{self, Group, QuicControl};
@@ -13,9 +13,9 @@ use std::time::Duration;
 
 /// Networks of the two sides: flow number i is from address i + 1 of the one to address i + 1 of the other.
 const SIDES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 77, 0, 0), Ipv4Addr::new(10, 78, 0, 0)];
-/// The device of each side.
+/// The name of the TUN device on each side.
 const DEVICE: &str = "pcc0";
-/// What the network of a side has room for.
+/// The most flows that a case can have: each takes an address in the network of either side.
 const MAX_FLOWS: usize = 65_000;
 /// How often progress is shown.
 const STEP: Duration = Duration::from_millis(200);
@@ -76,10 +76,10 @@ fn set_up(case: &Case, side: &Namespace) -> Result<(), EmulatorError> {
     kernel.sysctl.iter().try_for_each(|(name, value)| side.set(name, &value.to_string()))
 }
 
-/// What the flows do.
+/// The groups of flows that a case asks for.
 fn groups(case: &Case, layout: &Layout) -> Vec<Group> {
     let group = |(flow, range): (&pcc_lab::scenario::Flow, &Range<usize>)| {
-        let flows = range.clone().zip(&layout.flows[range.clone()]).map(|(index, placed)| traffic::Flow {
+        let flows = range.clone().zip(&layout.flows[range.clone()]).map(|(index, placed)| traffic::TrafficFlow {
             app: flow.app(),
             start: placed.start,
             stop: flow.stop,
@@ -92,8 +92,8 @@ fn groups(case: &Case, layout: &Layout) -> Vec<Group> {
     case.scenario.flow.iter().zip(&layout.groups).map(group).collect()
 }
 
-/// What the emulator does.
-fn emulation(case: &Case, layout: &Layout, record: bool) -> Config {
+/// The configuration of the emulator that a case asks for.
+fn emulation(case: &Case, layout: &Layout, record: bool) -> EmulatorConfig {
     let route = |(placed, stop): (&Placed, Option<Duration>)| Route {
         stop,
         forward: placed.route.clone(),
@@ -102,7 +102,7 @@ fn emulation(case: &Case, layout: &Layout, record: bool) -> Config {
     };
     let stops = case.scenario.flow.iter().zip(&layout.groups);
     let stops = stops.flat_map(|(flow, range)| vec![flow.stop; range.len()]);
-    Config {
+    EmulatorConfig {
         links: layout.links.clone(),
         routes: layout.flows.iter().zip(stops).map(route).collect(),
         addressing: Addressing::ByHost { left: SIDES[0], right: SIDES[1] },
@@ -118,14 +118,14 @@ fn host(side: Ipv4Addr, flow: usize) -> Ipv4Addr {
     Ipv4Addr::from_bits(side.to_bits() + 1 + flow as u32)
 }
 
-fn stack(flow: &pcc_lab::scenario::Flow) -> traffic::Stack {
+fn stack(flow: &pcc_lab::scenario::Flow) -> traffic::TrafficStack {
     match &flow.command {
-        Some(command) => traffic::Stack::Programs { client: command.clone(), server: flow.server.clone() },
+        Some(command) => traffic::TrafficStack::Programs { client: command.clone(), server: flow.server.clone() },
         None => match flow.stack.unwrap_or_default() {
-            Stack::Tcp => traffic::Stack::Tcp { controller: flow.controller.clone() },
+            Stack::Tcp => traffic::TrafficStack::Tcp { controller: flow.controller.clone() },
             Stack::Quic => {
                 let ours = || QuicControl::Lab(flow.controller_named(&flow.controller));
-                traffic::Stack::Quic { control: flow.of_noq().map_or_else(ours, QuicControl::Noq) }
+                traffic::TrafficStack::Quic { control: flow.of_noq().map_or_else(ours, QuicControl::Noq) }
             }
         },
     }

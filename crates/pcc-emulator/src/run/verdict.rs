@@ -1,6 +1,6 @@
 //! What came of real traffic, in the terms of the simulator's reports, and whether it counts.
 
-use crate::emulator::Report;
+use crate::emulator::EmulationReport;
 use crate::realtime::Lateness;
 use crate::traffic::GroupReport;
 use pcc::Time;
@@ -17,7 +17,7 @@ pub(super) fn report(
     case: &Case,
     seed: u64,
     layout: &Layout,
-    emulated: Report,
+    emulated: EmulationReport,
     groups: Vec<GroupReport>,
     busy: Duration,
 ) -> RunReport {
@@ -121,18 +121,19 @@ pub(super) fn system_cpu() -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::FlowReport;
+    use crate::traffic::TrafficReport;
 
     /// A flow that sent `bytes` bytes between two seconds.
-    fn ran(start: u64, end: u64, bytes: u64) -> (FlowReport, FlowOutcome) {
+    fn ran(start: u64, end: u64, bytes: u64) -> (TrafficReport, FlowOutcome) {
         let [start, end] = [start, end].map(|seconds| Time::ZERO + Duration::from_secs(seconds));
         let mut outcome = FlowOutcome::new(start, end, None);
         outcome.deliver(start, bytes);
-        let ends = FlowReport { payload_bytes: Some(bytes), payload_bins: outcome.bins.clone(), ..Default::default() };
+        let ends =
+            TrafficReport { payload_bytes: Some(bytes), payload_bins: outcome.bins.clone(), ..Default::default() };
         (ends, outcome)
     }
 
-    fn report(flows: [(FlowReport, FlowOutcome); 2], measure_from: u64) -> RealReport {
+    fn report(flows: [(TrafficReport, FlowOutcome); 2], measure_from: u64) -> RealReport {
         let (flows, outcomes): (Vec<_>, Vec<_>) = flows.into_iter().unzip();
         let cpu = Some(Duration::from_secs(1));
         let group = GroupReport { flows, sender_cpu: cpu, receiver_cpu: None, pacing_error: None };
@@ -152,8 +153,9 @@ mod tests {
 
     #[test]
     fn a_program_that_says_only_the_sum_has_no_payload_of_a_part() {
-        let only_sum =
-            |(ends, outcome): (FlowReport, FlowOutcome)| (FlowReport { payload_bins: Vec::new(), ..ends }, outcome);
+        let only_sum = |(ends, outcome): (TrafficReport, FlowOutcome)| {
+            (TrafficReport { payload_bins: Vec::new(), ..ends }, outcome)
+        };
         let flows = || [only_sum(ran(0, 2, 1_000_000)), only_sum(ran(0, 2, 1_000_000))];
         assert_eq!(report(flows(), 0).payload, Some(8.0));
         assert_eq!(report(flows(), 1).payload, None);

@@ -11,9 +11,9 @@ const CHUNK: usize = 64 * 1024;
 /// Bytes that an application of constant rate has at once, about a packet.
 const SEGMENT: u64 = 1400;
 
-/// What data is written to.
+/// A stream or connection that data is written to.
 pub(super) trait Output {
-    /// Writes this much, as soon as there is room for it. It may be dropped when only a part is written.
+    /// Writes this much, as soon as the stream takes it. It may be dropped when only a part is written.
     fn write(&mut self, bytes: usize) -> impl Future<Output = io::Result<()>> + Send;
 
     /// Takes back what has been written and isn't sent, as far as the stack can.

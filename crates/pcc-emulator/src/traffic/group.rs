@@ -10,26 +10,26 @@ use std::time::Duration;
 /// Flows of one kind: a `[[flow]]` of a scenario.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// What they run on.
-    pub stack: Stack,
-    /// The flows.
-    pub flows: Vec<Flow>,
+    /// The network stack that they run on.
+    pub stack: TrafficStack,
+    /// The flows of this group, in the order of their reports.
+    pub flows: Vec<TrafficFlow>,
 }
 
-/// What a flow runs on.
+/// The network stack of a group of flows.
 #[derive(Clone, Debug)]
-pub enum Stack {
-    /// The kernel's TCP.
+pub enum TrafficStack {
+    /// The TCP of the Linux kernel.
     Tcp {
         /// The name of a congestion control of the kernel, as of `TCP_CONGESTION` in tcp(7).
         controller: String,
     },
     /// QUIC, with packets of 1500 bytes.
     Quic {
-        /// The controller.
+        /// The congestion controller of the sender.
         control: QuicControl,
     },
-    /// Outside programs; what they send is their own business, whatever [`Flow::app`] says.
+    /// Outside programs. They decide what to send: [`TrafficFlow::app`] has no effect.
     ///
     /// Each command line is split as a shell splits words and quotes, and no shell is run unless it is the program. In the words
     /// `{server}` and `{client}` are the addresses of the two ends, and `{seconds}` is how long the flow lasts.
@@ -41,7 +41,7 @@ pub enum Stack {
     },
 }
 
-/// A controller under QUIC.
+/// A congestion controller for QUIC.
 #[derive(Clone, Debug, PartialEq)]
 pub enum QuicControl {
     /// One by the lab's names: PCC with its constants, or a baseline.
@@ -50,26 +50,27 @@ pub enum QuicControl {
     Noq(Algorithm),
 }
 
-/// A flow.
+/// A flow: when, from where to where, and what it sends.
 #[derive(Clone, Debug)]
-pub struct Flow {
+pub struct TrafficFlow {
     /// What there is to send; anything but a video.
     pub app: App,
     /// When it begins, counted from the origin of the run.
     pub start: Duration,
     /// When it ends, whatever there is to send; counted likewise.
     pub stop: Option<Duration>,
-    /// The sender's address.
+    /// The sender's address, one of the left side.
     pub sender: Ipv4Addr,
-    /// The receiver's address.
+    /// The receiver's address, one of the right side.
     pub receiver: Ipv4Addr,
     /// The seed of the controller's random choices.
     pub seed: u64,
 }
 
-/// What came of a flow.
+/// What a flow delivered.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct FlowReport {
+#[non_exhaustive]
+pub struct TrafficReport {
     /// Bytes of data that the receiving program got, if it tells.
     pub payload_bytes: Option<u64>,
     /// The same per [`BIN`](pcc_lab::sim::BIN) from the origin on, up to the last one in which there was some; empty if the receiver only tells the sum.
@@ -78,15 +79,16 @@ pub struct FlowReport {
     pub completed: Option<Duration>,
     /// What PCC decided, in times since the origin, where this is recorded.
     pub events: Vec<Event>,
-    /// Why it ended before its time.
+    /// Why the flow ended early, if it did.
     pub error: Option<String>,
 }
 
-/// What came of a group.
+/// What the flows of a group delivered, and what they cost.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct GroupReport {
-    /// Per flow.
-    pub flows: Vec<FlowReport>,
+    /// A report for each flow, in the order of [`Group::flows`].
+    pub flows: Vec<TrafficReport>,
     /// Processor time of the sending side.
     pub sender_cpu: Option<Duration>,
     /// Processor time of the receiving side.

@@ -20,7 +20,7 @@ mod tcp;
 mod tests;
 mod worker;
 
-pub use group::{Flow, FlowReport, Group, GroupReport, QuicControl, Stack};
+pub use group::{Group, GroupReport, QuicControl, TrafficFlow, TrafficReport, TrafficStack};
 
 use crate::error::EmulatorError;
 use crate::host::{Namespace, open_files};
@@ -42,7 +42,7 @@ pub struct Traffic {
 ///
 /// # Errors
 ///
-/// When a flow can't be had on its stack, or the operating system refuses a socket, a thread or a process.
+/// When a flow asks for something that its stack can't do, or the operating system refuses a socket, a thread or a process.
 pub fn start(
     left: &Namespace,
     right: &Namespace,
@@ -55,12 +55,14 @@ pub fn start(
     let groups = groups.into_iter().enumerate().map(|(index, Group { stack, flows })| {
         let place = Place { left, right, index, stage: &stage };
         match stack {
-            Stack::Programs { client, server } => programs::start(&place, &client, server.as_deref(), flows, duration),
+            TrafficStack::Programs { client, server } => {
+                programs::start(&place, &client, server.as_deref(), flows, duration)
+            }
             _ if flows.iter().any(|flow| matches!(flow.app, App::Video(_))) => {
                 Err(place.fault("app", "a video runs on the simulator only"))
             }
-            Stack::Tcp { controller } => tcp::start(&place, &controller, flows),
-            Stack::Quic { control } => quic::start(&place, &control, flows, record),
+            TrafficStack::Tcp { controller } => tcp::start(&place, &controller, flows),
+            TrafficStack::Quic { control } => quic::start(&place, &control, flows, record),
         }
     });
     let groups = groups.collect::<Result<_, _>>()?;
@@ -73,7 +75,7 @@ impl Traffic {
         self.stage.send_replace(Stage::Going(origin));
     }
 
-    /// Ends all flows, outside programs within a second; what came of them.
+    /// Ends all flows, outside programs within a second. Returns a report for each group.
     pub fn finish(self) -> Vec<GroupReport> {
         // That one end hangs up on the other is no error from now on.
         self.groups.iter().flat_map(|group| &group.records).for_each(|record| record.close());

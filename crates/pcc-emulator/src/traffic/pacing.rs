@@ -65,7 +65,7 @@ struct Window {
     sent: u64,
     /// Up to when `commanded` counts.
     until: Time,
-    /// Bytes.
+    /// Bytes that the controller's rate allowed in this window.
     commanded: f64,
     rate: Rate,
 }

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 pub(super) struct Place<'a> {
     pub left: &'a Namespace,
     pub right: &'a Namespace,
-    /// Which `[[flow]]` it is.
+    /// The index of the `[[flow]]`, from 0 on.
     pub index: usize,
     pub stage: &'a watch::Sender<Stage>,
 }

@@ -1,7 +1,7 @@
 //! Flows on QUIC.
 
 use super::app::{self, Output};
-use super::group::{Flow, QuicControl};
+use super::group::{QuicControl, TrafficFlow};
 use super::pacing::PacingErrors;
 use super::place::Place;
 use super::record::{Meter, Record};
@@ -25,7 +25,7 @@ const PAYLOAD: u16 = MTU - IP_UDP_HEADERS as u16;
 pub(super) fn start(
     place: &Place<'_>,
     control: &QuicControl,
-    flows: Vec<Flow>,
+    flows: Vec<TrafficFlow>,
     record: bool,
 ) -> Result<Running, EmulatorError> {
     let control = Control::new(control).map_err(|error| place.fault("controller", error))?;
@@ -133,7 +133,7 @@ async fn transmit(
     socket: UdpSocket,
     client: ClientConfig,
     to: SocketAddr,
-    flow: Flow,
+    flow: TrafficFlow,
     origin: Instant,
 ) -> io::Result<()> {
     let endpoint = quic::endpoint(socket, None)?;

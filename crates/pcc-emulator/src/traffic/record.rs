@@ -1,6 +1,6 @@
 //! What is known of a flow.
 
-use super::group::{Flow, FlowReport};
+use super::group::{TrafficFlow, TrafficReport};
 use pcc_lab::controller::EventLog;
 use pcc_lab::sim::BIN;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ pub(super) struct Record(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    report: FlowReport,
+    report: TrafficReport,
     /// Logs of controllers, and when after the origin their time began.
     logs: Vec<(Duration, EventLog)>,
     /// Whether the run is over.
@@ -47,12 +47,12 @@ impl Record {
         self.state().logs.push((began, log));
     }
 
-    /// The report.
-    pub fn take(&self) -> FlowReport {
+    /// Takes the report out.
+    pub fn take(&self) -> TrafficReport {
         let mut state = self.state();
         let logs = std::mem::take(&mut state.logs);
         let events = logs.iter().flat_map(|(began, log)| log.take().into_iter().map(|event| event.shifted(*began)));
-        FlowReport { events: events.collect(), ..std::mem::take(&mut state.report) }
+        TrafficReport { events: events.collect(), ..std::mem::take(&mut state.report) }
     }
 }
 
@@ -62,12 +62,12 @@ pub(super) struct Meter {
     record: Arc<Record>,
     origin: Instant,
     start: Duration,
-    /// Bytes of a transfer.
+    /// The size of a transfer in bytes; `None` if there is no end.
     whole: Option<u64>,
 }
 
 impl Meter {
-    pub fn new(record: Arc<Record>, origin: Instant, flow: &Flow) -> Meter {
+    pub fn new(record: Arc<Record>, origin: Instant, flow: &TrafficFlow) -> Meter {
         let whole = match flow.app {
             pcc_lab::sim::App::Transfer { bytes } => Some(bytes),
             _ => None,
@@ -76,7 +76,7 @@ impl Meter {
         Meter { record, origin, start: flow.start, whole }
     }
 
-    /// This much has arrived.
+    /// Counts bytes that have arrived now.
     pub fn add(&self, bytes: u64) {
         let now = self.origin.elapsed();
         let report = &mut self.record.state().report;

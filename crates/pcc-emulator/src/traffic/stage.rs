@@ -1,14 +1,14 @@
-//! Where a run is.
+//! The stages of a run.
 
 use std::time::Instant;
 
-/// Where a run is.
+/// The stages of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Stage {
     /// Everything is set up.
     Ready,
     /// Flows count from this instant.
     Going(Instant),
-    /// It is over.
+    /// The run is over: all flows end.
     Over,
 }

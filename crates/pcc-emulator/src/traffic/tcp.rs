@@ -1,7 +1,7 @@
 //! Flows on the kernel's TCP.
 
 use super::app::{self, Output};
-use super::group::Flow;
+use super::group::TrafficFlow;
 use super::pacing::PacingErrors;
 use super::place::Place;
 use super::record::{Meter, Record};
@@ -28,7 +28,7 @@ const UNSENT: u32 = 128 * 1024;
 
 static DATA: [u8; BUFFER] = [0x5a; BUFFER];
 
-pub(super) fn start(place: &Place<'_>, controller: &str, flows: Vec<Flow>) -> Result<Running, EmulatorError> {
+pub(super) fn start(place: &Place<'_>, controller: &str, flows: Vec<TrafficFlow>) -> Result<Running, EmulatorError> {
     let listening = |error| EmulatorError::System { doing: "can't listen for TCP connections", error };
     let listeners = place.right.run(|| flows.iter().map(listen).collect::<io::Result<Vec<_>>>().map_err(listening))?;
     let addresses = listeners.iter().map(TcpListener::local_addr).collect::<io::Result<Vec<_>>>().map_err(listening)?;
@@ -56,13 +56,13 @@ pub(super) fn start(place: &Place<'_>, controller: &str, flows: Vec<Flow>) -> Re
     Ok(Running { records, sender, receiver, pacing: PacingErrors::default() })
 }
 
-fn listen(flow: &Flow) -> io::Result<TcpListener> {
+fn listen(flow: &TrafficFlow) -> io::Result<TcpListener> {
     let listener = TcpListener::bind((flow.receiver, 0))?;
     listener.set_nonblocking(true)?;
     Ok(listener)
 }
 
-fn socket(place: &Place<'_>, controller: &str, flow: &Flow) -> Result<TcpSocket, EmulatorError> {
+fn socket(place: &Place<'_>, controller: &str, flow: &TrafficFlow) -> Result<TcpSocket, EmulatorError> {
     let system = |error| EmulatorError::System { doing: "can't open a TCP socket", error };
     let socket = TcpSocket::new_v4().map_err(system)?;
     socket.bind((flow.sender, 0).into()).map_err(system)?;
@@ -85,7 +85,7 @@ async fn receive(listener: TcpListener, meter: Meter) -> io::Result<()> {
     Ok(())
 }
 
-async fn transmit(socket: TcpSocket, to: SocketAddr, flow: Flow, origin: Instant) -> io::Result<()> {
+async fn transmit(socket: TcpSocket, to: SocketAddr, flow: TrafficFlow, origin: Instant) -> io::Result<()> {
     let stream = socket.connect(to).await?;
     stream.set_nodelay(true)?;
     SockRef::from(&stream).set_tcp_notsent_lowat(UNSENT)?;
@@ -101,7 +101,7 @@ impl Output for Connection {
         self.0.write_all(DATA.get(..bytes).unwrap_or(&DATA)).await
     }
 
-    /// The kernel doesn't give it back; it holds little of it ([`UNSENT`]).
+    /// The kernel doesn't give back data that was written; it holds little that isn't sent ([`UNSENT`]).
     fn discard(&mut self) {}
 
     async fn finish(mut self) -> io::Result<()> {

@@ -6,8 +6,8 @@ use std::net::Ipv4Addr;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A bulk flow over the loopback interface of one namespace.
-fn bulk() -> Flow {
-    Flow {
+fn bulk() -> TrafficFlow {
+    TrafficFlow {
         app: App::Bulk,
         start: Duration::ZERO,
         stop: None,
@@ -17,12 +17,12 @@ fn bulk() -> Flow {
     }
 }
 
-fn tcp(controller: &str, flows: Vec<Flow>) -> Group {
-    Group { stack: Stack::Tcp { controller: controller.to_owned() }, flows }
+fn tcp(controller: &str, flows: Vec<TrafficFlow>) -> Group {
+    Group { stack: TrafficStack::Tcp { controller: controller.to_owned() }, flows }
 }
 
-fn quic(control: QuicControl, flows: Vec<Flow>) -> Group {
-    Group { stack: Stack::Quic { control }, flows }
+fn quic(control: QuicControl, flows: Vec<TrafficFlow>) -> Group {
+    Group { stack: TrafficStack::Quic { control }, flows }
 }
 
 fn vivace() -> QuicControl {
@@ -35,7 +35,7 @@ fn namespace() -> Option<Namespace> {
 }
 
 /// What came of the groups in a run that is long enough for `done`, however busy this machine is.
-fn run(host: &Namespace, groups: &[Group], done: impl Fn(&FlowReport) -> bool) -> Vec<GroupReport> {
+fn run(host: &Namespace, groups: &[Group], done: impl Fn(&TrafficReport) -> bool) -> Vec<GroupReport> {
     for duration in [SECOND, 5 * SECOND, 25 * SECOND] {
         let traffic = start(host, host, groups.to_vec(), duration, true).unwrap();
         traffic.go(Instant::now());
@@ -57,7 +57,7 @@ fn data_moves_and_processor_time_is_counted() {
     let Some(host) = namespace() else { return };
     let groups = [
         tcp("cubic", vec![bulk()]),
-        tcp("reno", vec![bulk(), Flow { start: SECOND / 4, ..bulk() }]),
+        tcp("reno", vec![bulk(), TrafficFlow { start: SECOND / 4, ..bulk() }]),
         quic(vivace(), vec![bulk()]),
         quic(QuicControl::Noq(Algorithm::Cubic), vec![bulk()]),
     ];
@@ -74,7 +74,7 @@ fn data_moves_and_processor_time_is_counted() {
 #[test]
 fn pcc_tells_its_decisions_and_how_its_rate_is_kept() {
     let Some(host) = namespace() else { return };
-    let late = Flow { start: SECOND / 2, ..bulk() };
+    let late = TrafficFlow { start: SECOND / 2, ..bulk() };
     let report = run(&host, &[quic(vivace(), vec![late])], |flow| flow.events.len() > 5).remove(0);
     let times = report.flows[0].events.iter().map(pcc::Event::time);
     assert!(times.min() >= Some(pcc::Time::ZERO + SECOND / 2));
@@ -84,7 +84,7 @@ fn pcc_tells_its_decisions_and_how_its_rate_is_kept() {
 #[test]
 fn a_transfer_is_complete_when_the_receiver_has_it() {
     let Some(host) = namespace() else { return };
-    let transfer = || vec![Flow { app: App::Transfer { bytes: 1_000_000 }, start: SECOND / 10, ..bulk() }];
+    let transfer = || vec![TrafficFlow { app: App::Transfer { bytes: 1_000_000 }, start: SECOND / 10, ..bulk() }];
     let groups = [tcp("cubic", transfer()), quic(vivace(), transfer())];
     for report in run(&host, &groups, |flow| flow.completed.is_some()) {
         assert_eq!((report.flows[0].payload_bytes, &report.flows[0].error), (Some(1_000_000), &None));
@@ -94,7 +94,7 @@ fn a_transfer_is_complete_when_the_receiver_has_it() {
 #[test]
 fn a_flow_sends_from_its_start_to_its_stop() {
     let Some(host) = namespace() else { return };
-    let flow = |app| vec![Flow { app, start: SECOND / 5, stop: Some(SECOND / 2), ..bulk() }];
+    let flow = |app| vec![TrafficFlow { app, start: SECOND / 5, stop: Some(SECOND / 2), ..bulk() }];
     let slow = || App::ConstantRate { rate: pcc::Rate::from_mbps(8.0) };
     let groups = [tcp("cubic", flow(slow())), quic(vivace(), flow(slow()))];
     for report in run(&host, &groups, |flow| flow.payload_bytes > Some(0)) {
@@ -115,6 +115,6 @@ fn what_stacks_can_not_do_is_refused() {
     let error = refusal(&host, quic(QuicControl::Lab(ControllerConfig::named("vivacious")), vec![bulk()]));
     assert!(error.starts_with("flow.1.controller: there is no controller \"vivacious\""), "{error}");
     let video = pcc_lab::sim::Video { bitrate: pcc::Rate::from_mbps(1.0), chunk: SECOND, buffer: SECOND };
-    let error = refusal(&host, tcp("cubic", vec![Flow { app: App::Video(video), ..bulk() }]));
+    let error = refusal(&host, tcp("cubic", vec![TrafficFlow { app: App::Video(video), ..bulk() }]));
     assert_eq!(error, "flow.1.app: a video runs on the simulator only");
 }

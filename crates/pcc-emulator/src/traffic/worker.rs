@@ -1,6 +1,6 @@
 //! The threads of a group.
 
-use super::group::Flow;
+use super::group::TrafficFlow;
 use super::place::Place;
 use super::record::Record;
 use super::stage::Stage;
@@ -75,7 +75,7 @@ impl Worker {
 
 /// Sends from the start of a flow to its stop.
 pub(super) async fn send(
-    flow: Flow,
+    flow: TrafficFlow,
     origin: Instant,
     record: Arc<Record>,
     sending: impl Future<Output = io::Result<()>>,

@@ -5,15 +5,16 @@ use thiserror::Error;
 
 /// Why a controller can't be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ControllerError {
-    /// A name that doesn't exist.
+    /// No controller has this name, or no constant.
     #[error("there is no {what} \"{name}\"{}; there are {}", suggestion(name, known), known.join(", "))]
     Unknown {
-        /// What it would be the name of.
+        /// What the name is for, such as "controller".
         what: &'static str,
-        /// The name; of a constant with the tables that it is in.
+        /// The name that was given. For a constant, with the tables that it is in.
         name: String,
-        /// The names that there are; of constants those of the same table.
+        /// The names that exist. For a constant, those of the same table.
         known: Vec<String>,
     },
     /// A constant that can't have this value.
@@ -21,7 +22,7 @@ pub enum ControllerError {
     Value {
         /// The constant, with the tables that it is in.
         key: String,
-        /// What is wrong.
+        /// What is wrong with it.
         problem: String,
     },
     /// Constants or a utility for what has none.

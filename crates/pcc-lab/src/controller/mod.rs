@@ -48,7 +48,7 @@ pub struct ControllerConfig {
 }
 
 impl ControllerConfig {
-    /// A controller as it is.
+    /// The controller of this name, with its own constants.
     pub fn named(name: &str) -> ControllerConfig {
         ControllerConfig { name: name.to_owned(), set: toml::Table::new(), utility: None }
     }
@@ -88,7 +88,7 @@ impl ControllerConfig {
         Ok(self.recipe()?.build_logged(seed))
     }
 
-    /// What makes such controllers.
+    /// Resolves the name and the constants once, to build many controllers.
     pub fn recipe(&self) -> Result<Recipe, ControllerError> {
         let as_it_is = self.set.is_empty() && self.utility.is_none();
         Ok(match self.find()? {
@@ -102,9 +102,9 @@ impl ControllerConfig {
 /// What makes controllers of one configuration, as many as are wanted.
 #[derive(Clone, Debug)]
 pub enum Recipe {
-    /// PCC with these constants.
+    /// PCC in the Rust core, with these constants.
     Pcc(Box<Profile>),
-    /// The kernel's PCC.
+    /// PCC as it runs in the Linux kernel, in fixed point.
     Kernel(pcc_tcp::Controller),
     /// A controller to compare with.
     Baseline(&'static Baseline),

@@ -13,9 +13,9 @@ use toml::{Table, Value};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a kind of utility, a formula, or a table with `kind` and constants")]
 pub enum UtilitySpec {
-    /// A kind or a formula.
+    /// The name of a built-in utility, or a formula.
     Text(String),
-    /// A kind and constants.
+    /// The name of a built-in utility, and constants.
     Table(Table),
 }
 

@@ -11,7 +11,7 @@ pub struct ExpressionError {
     pub expression: String,
     /// The number of characters before what is wrong.
     pub position: usize,
-    /// What is wrong.
+    /// What is wrong with the text.
     pub problem: String,
 }
 

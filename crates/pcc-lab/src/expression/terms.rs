@@ -41,7 +41,7 @@ pub(super) enum Function {
     Of2(fn(f64, f64) -> f64),
 }
 
-/// A part of a formula.
+/// A node of the syntax tree of a formula.
 #[derive(Clone)]
 pub(super) enum Node {
     Number(f64),

@@ -5,15 +5,15 @@ use super::select::Run;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// What came of a claim.
+/// A claim of a paper, compared with what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Finding {
     /// The figure's id.
     pub figure: String,
-    /// What was claimed.
+    /// The claim in words.
     pub claim: String,
-    /// What the paper has.
+    /// The value that the paper reports.
     pub published: String,
     /// What was measured; infinite where it is the time of what never happened, `None` where there is nothing to measure.
     pub measured: Option<f64>,
@@ -28,7 +28,7 @@ pub struct Finding {
 /// Whether a measurement agrees with a paper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is in the accepted range.
+    /// The measured value is in the accepted range.
     Agrees,
     /// It is outside of the accepted range, and why; empty if that isn't known.
     Differs(String),

@@ -19,16 +19,16 @@ pub struct Figure {
     /// The plots to draw of it.
     #[serde(default)]
     pub plot: Vec<Plot>,
-    /// What should be seen.
+    /// The claims to check.
     #[serde(default)]
     pub claim: Vec<Claim>,
 }
 
-/// `[[figure.plot]]`.
+/// A plot of a figure: `[[figure.plot]]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Plot {
-    /// What kind of plot it is.
+    /// The kind of plot.
     pub kind: PlotKind,
     /// Its title; the scenario's if it isn't given.
     #[serde(default)]
@@ -61,7 +61,7 @@ fn goodput() -> String {
     "goodput".to_owned()
 }
 
-/// What a plot shows.
+/// The kinds of plots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlotKind {
@@ -79,9 +79,9 @@ pub enum PlotKind {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Claim {
-    /// What it is about.
+    /// The claim in words.
     pub text: String,
-    /// What the paper has.
+    /// The value that the paper reports.
     pub published: String,
     /// The metric that is claimed something about.
     pub metric: String,
@@ -115,8 +115,8 @@ pub enum Reduce {
     Median,
     /// The arithmetic mean.
     Mean,
-    /// The smallest of them.
+    /// The smallest value.
     Min,
-    /// The largest of them.
+    /// The largest value.
     Max,
 }

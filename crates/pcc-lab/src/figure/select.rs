@@ -124,7 +124,7 @@ impl Quantity<'_> {
         (!ratio.is_nan()).then_some(ratio)
     }
 
-    /// What an axis calls it.
+    /// The label of its axis.
     pub fn label(&self) -> String {
         let unit = crate::report::METRICS.iter().find(|(name, _)| *name == self.metric).map_or("", |(_, unit)| unit);
         let over: Vec<(String, String)> = self

@@ -21,13 +21,13 @@ pub struct Study {
     pub plan: Plan,
 }
 
-/// A figure that was run.
+/// A study whose cases have all run.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Finished<'a> {
     /// The figure and its cases.
     pub study: &'a Study,
-    /// What came of the claims.
+    /// Each claim with its verdict.
     pub findings: Vec<Finding>,
     runs: Vec<Run>,
 }
@@ -106,7 +106,7 @@ impl Study {
         Ok(Study { figure, plan: Plan::parse(file, text, &settings)? })
     }
 
-    /// How many runs it takes.
+    /// How many runs it takes: cases times seeds.
     pub fn runs(&self) -> usize {
         self.plan.cases.len() * self.plan.scenario.seeds as usize
     }

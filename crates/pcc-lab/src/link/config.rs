@@ -1,4 +1,4 @@
-//! What a path consists of.
+//! The configuration of a path.
 
 use super::aggregation::Aggregation;
 use super::capacity::Capacity;
@@ -22,13 +22,13 @@ pub struct PathConfig {
     pub queue: QueueConfig,
     /// A limit on the rate that has no queue.
     pub policer: Option<Policer>,
-    /// Random loss.
+    /// Random loss, before the queue.
     pub loss: Loss,
     /// The most that is randomly added to the delay of a packet; order is kept.
     pub jitter: Duration,
     /// Packets that others overtake.
     pub reordering: Option<Reordering>,
-    /// Packets leave in batches.
+    /// Batches in which packets leave, if they do.
     pub aggregation: Option<Aggregation>,
     /// What changes when, in order of time; a change that is out of order takes effect with its predecessor.
     pub schedule: Arc<[Change]>,

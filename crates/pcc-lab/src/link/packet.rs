@@ -9,11 +9,11 @@ pub const MTU: u64 = 1500;
 #[derive(Clone, Debug)]
 pub(super) struct Packet<P> {
     pub(super) payload: P,
-    /// Its size on the wire.
+    /// Its size on the wire in bytes, with all headers.
     pub(super) bytes: u64,
     pub(super) flow: u32,
     /// When it came to the bottleneck.
     pub(super) entered: Time,
-    /// When its service began; when it entered, until then.
+    /// When its service began; before that, when it entered.
     pub(super) began: Time,
 }

@@ -51,9 +51,9 @@ pub struct Delivered<P> {
     pub due: Time,
     /// How long it waited in the queue before the bottleneck began to serve it.
     pub queued: Duration,
-    /// What was put on the path.
+    /// The payload that [`Path::enqueue`] was given.
     pub payload: P,
-    /// Its size on the wire.
+    /// Its size on the wire in bytes, with all headers.
     pub bytes: u64,
 }
 

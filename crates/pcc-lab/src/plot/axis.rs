@@ -1,6 +1,6 @@
 //! Axes: from values to positions, and where the numbers stand.
 
-/// An axis.
+/// An axis of a plot: its label, range and scale.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// What it shows, with the unit.

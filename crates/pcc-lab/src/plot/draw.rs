@@ -18,13 +18,13 @@ const LEFT: i32 = 70;
 const RIGHT: i32 = 30;
 const HEADER: i32 = 62;
 const LEGEND_ROW: i32 = 20;
-/// Below the last panel.
+/// Pixels below the last panel, for the labels of the x axis.
 const X_LABELS: u32 = 42;
-/// Below the others.
+/// Pixels below the other panels.
 const GAP: u32 = 10;
 /// The width of a character of a legend, about.
 const CHARACTER: i32 = 8;
-/// The line before a label.
+/// The length in pixels of the line before a label of the legend.
 const SAMPLE: i32 = 22;
 const FAINT: RGBColor = RGBColor(0xe6, 0xe6, 0xe6);
 

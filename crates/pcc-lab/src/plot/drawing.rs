@@ -8,7 +8,7 @@ use super::colour::Colour;
 pub struct Drawing {
     /// What it shows, in a line at the top.
     pub title: String,
-    /// Under what conditions.
+    /// The conditions, in a line below the title.
     pub subtitle: String,
     /// The axis that all panels share.
     pub x: Axis,
@@ -36,7 +36,7 @@ pub struct Curve {
     pub label: String,
     /// The colour of its line and marks.
     pub colour: Colour,
-    /// How it is drawn.
+    /// How its points are drawn.
     pub mark: Mark,
     /// Its points, as values on the x and the y axis.
     pub points: Vec<(f64, f64)>,
@@ -45,9 +45,9 @@ pub struct Curve {
 /// How a curve is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// A line.
+    /// A line through the points.
     Line,
-    /// A thin line.
+    /// A thin line through the points.
     Thin,
     /// A dashed line: its dashes and gaps in pixels.
     Dashed(u32, u32),

@@ -11,7 +11,7 @@ use crate::sim::{BIN, FlowOutcome, Sample};
 use pcc::{Rate, Time};
 use std::ops::Range;
 
-/// The most flows with a curve of their own; of more, those of one `[[flow]]` share one.
+/// With more flows than this, those of one `[[flow]]` share a curve.
 const MAX_CURVES: usize = 8;
 /// The most flows whose decisions are shown.
 const MAX_DECIDERS: usize = 4;
@@ -123,7 +123,7 @@ fn queues(run: &RunReport) -> Panel {
     fitted("kB", run.outcome.links.iter().enumerate().filter_map(queue).collect())
 }
 
-/// Round-trip times; of several flows those of the first.
+/// Round-trip times. Where several flows share a curve, it shows those of the first of them.
 fn round_trips(run: &RunReport, flows: &[Shown]) -> Panel {
     let rtt = |(index, flow): (usize, &Shown)| Curve {
         label: flow.name.clone(),

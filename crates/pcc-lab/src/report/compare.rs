@@ -13,7 +13,7 @@ pub struct Comparison {
     pub case: Vec<(String, String)>,
     /// The name of the flow.
     pub flow: String,
-    /// One of [`METRICS`].
+    /// The metric, one of [`METRICS`].
     pub metric: &'static str,
     /// The unit of the metric; empty for a plain number.
     pub unit: &'static str,
@@ -25,7 +25,7 @@ pub struct Comparison {
     pub difference: Option<f64>,
 }
 
-/// Compares runs of the same cases and flows, each with the seeds of a case one after the other; a case that only one has is left out.
+/// Compares runs of the same cases and flows, each with the seeds of a case one after the other. A case that only one of them has is left out.
 pub fn compare(simulated: &[RunReport], emulated: &[RunReport]) -> Vec<Comparison> {
     let cases = |runs| <[RunReport]>::chunk_by(runs, |a: &RunReport, b: &RunReport| a.case == b.case);
     let mut comparisons = Vec::new();

@@ -17,9 +17,9 @@ pub struct RunReport {
     pub jain: Option<f64>,
     /// Goodput of all flows together.
     pub goodput: f64,
-    /// Per `[[flow]]`.
+    /// A report for each `[[flow]]`.
     pub flows: Vec<FlowReport>,
-    /// Per `[[link]]`.
+    /// A report for each `[[link]]`.
     pub links: Vec<LinkReport>,
     /// How the emulator did, if the traffic was real.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,7 +36,7 @@ pub struct RunReport {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct FlowReport {
-    /// What tables call it.
+    /// The name of the flow in tables.
     pub name: String,
     /// The name of its congestion controller.
     pub controller: String,
@@ -58,7 +58,7 @@ pub struct FlowReport {
     pub rtt_p95: f64,
     /// Mean time that packets waited in queues.
     pub queueing_mean: f64,
-    /// 95th percentile of it: the self-inflicted delay, where nobody else fills the queue.
+    /// 95th percentile of it: the self-inflicted delay, where no other flow fills the queue.
     pub queueing_p95: f64,
     /// `queueing_p95` as a share of the delay of a full queue.
     pub inflation: Option<f64>,
@@ -81,12 +81,12 @@ pub struct FlowReport {
     pub convergence: Option<f64>,
     /// Standard deviation of the goodput of 1 s bins in the 60 s after that; the largest of the flows.
     pub deviation: Option<f64>,
-    /// What only real traffic has.
+    /// What is measured of real traffic only; `None` in the simulator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub real: Option<RealReport>,
 }
 
-/// What only real traffic has.
+/// What is measured of real traffic only.
 #[derive(Clone, Debug, Serialize)]
 pub struct RealReport {
     /// Data that the receiving program got, in Mbit/s, without any headers; `None` if it doesn't say.
@@ -100,7 +100,7 @@ pub struct RealReport {
     pub pacing_error: Option<f64>,
     /// 99 % of the bursts, packets that come to the first link within 10 us of each other, have at most so many packets.
     pub burst_p99: u64,
-    /// What went wrong at its ends.
+    /// Why flows ended early, if some did.
     pub errors: Vec<String>,
 }
 
@@ -123,7 +123,7 @@ pub struct EmulatorReport {
     pub doubt: Option<String>,
 }
 
-/// What a link showed.
+/// What was measured of a link.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct LinkReport {

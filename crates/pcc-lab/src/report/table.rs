@@ -5,7 +5,7 @@ use super::data::{EmulatorReport, RunReport};
 /// A column: its heading, its metric, what to multiply by, and digits behind the point.
 type Column = (&'static str, &'static str, f64, usize);
 
-/// What the table shows of flows; a column in which no flow has a value is left out.
+/// The columns of the table. One in which no flow has a value is left out.
 const COLUMNS: [Column; 19] = [
     ("goodput Mbit/s", "goodput", 1.0, 2),
     ("2nd half", "second-half", 1.0, 2),

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// IPv4 and UDP headers, as counted by queues and links.
 const HEADERS: u64 = 28;
 
-/// There is one connection.
+/// The number of the only flow.
 const FLOW: u32 = 0;
 
 static DATA: [u8; 1 << 16] = [0; 1 << 16];

@@ -10,7 +10,7 @@ pub const PLAN: u32 = 0;
 pub const RESULT: u32 = 1;
 pub const CUT: u32 = 2;
 
-const MOST_CALLS: usize = 16;
+const MAX_CALLS: usize = 16;
 
 /// `struct call` of `host/traced.c`: a call, and what came of it.
 #[repr(C)]
@@ -31,19 +31,19 @@ pub struct Call {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Calls {
-    calls: [Call; MOST_CALLS],
+    calls: [Call; MAX_CALLS],
     count: u64,
 }
 
 impl Calls {
-    /// In their order.
+    /// The calls in the order in which they were made.
     pub fn get(&self) -> &[Call] {
         &self.calls[..self.count as usize]
     }
 }
 
 // As asserted in `host/traced.c` too.
-const _: () = assert!(size_of::<Calls>() == MOST_CALLS * 152 + 8);
+const _: () = assert!(size_of::<Calls>() == MAX_CALLS * 152 + 8);
 
 unsafe extern "C" {
     fn pcc_traced_init(sender: *mut c_void, profile: Profile, seed: u64, ack: &Ack, calls: &mut Calls);

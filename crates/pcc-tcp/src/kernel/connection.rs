@@ -10,11 +10,11 @@ pub struct Connection {
     /// When it got its controller, on the machine's monotonic clock. Connections of different network namespaces with the
     /// same addresses differ here.
     pub began: Time,
-    /// This machine's end.
+    /// The address and port of this machine's end.
     pub local: SocketAddr,
-    /// The other end.
+    /// The address and port of the other end.
     pub remote: SocketAddr,
-    /// What controls it.
+    /// The controller that sets its rate.
     pub controller: Controller,
 }
 

@@ -7,13 +7,14 @@ use std::path::PathBuf;
 
 /// Why PCC can't be had in this kernel, or not now.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The kernel is too old.
     #[error(
         "this kernel is Linux {running}: PCC needs 6.4 or newer, where a program can be a congestion control for as long as its loader wants"
     )]
     OldKernel {
-        /// Its release.
+        /// The release of the running kernel, such as `6.1.0`.
         running: String,
     },
     /// The kernel doesn't say what its types are like.
@@ -26,29 +27,29 @@ pub enum Error {
         "this kernel takes no congestion control from a BPF program: PCC needs one that was built with CONFIG_BPF_JIT and CONFIG_BPF_SYSCALL"
     )]
     NoStructOps,
-    /// The caller may not do it.
+    /// The caller lacks the privileges for it.
     #[error("{what}: not permitted; it needs root (sudo)")]
     NotPermitted {
-        /// What was tried.
+        /// The operation that failed, in words.
         what: &'static str,
     },
-    /// The name is in use.
+    /// The name of the controller is in use already.
     #[error("{controller} is registered already: {}", ending(.holder))]
     Taken {
-        /// The controller.
+        /// The controller that is registered.
         controller: Controller,
-        /// What keeps it registered.
+        /// The process or file that keeps it registered.
         holder: Holder,
     },
     /// It isn't pinned any more, but stays registered.
     #[error("{controller} stays registered: {}", ending(.holder))]
     Kept {
-        /// The controller.
+        /// The controller that is registered.
         controller: Controller,
-        /// What keeps it registered.
+        /// The process or file that keeps it registered.
         holder: Holder,
     },
-    /// There is nothing to see.
+    /// No controller of PCC is loaded.
     #[error("no controller of PCC is loaded: sudo pcc tcp load --pin")]
     NotLoaded,
     /// What is loaded can't be understood.
@@ -57,10 +58,10 @@ pub enum Error {
          pinned: sudo pcc tcp load --pin --replace"
     )]
     OtherVersion,
-    /// Records are for one watcher.
+    /// Another process watches already: only one can at a time.
     #[error("process {pid} watches the controllers already, and only one can at a time: end it first")]
     Watched {
-        /// Its number.
+        /// The id of that process.
         pid: u32,
     },
     /// The filesystem in which BPF links are kept isn't there.
@@ -75,15 +76,15 @@ pub enum Error {
     /// A file couldn't be read, made or removed.
     #[error("{path}: {source}")]
     File {
-        /// The file.
+        /// The file that can't be read or written.
         path: PathBuf,
-        /// Why.
+        /// Why it failed.
         source: io::Error,
     },
-    /// The BPF library or the kernel's verifier said no.
+    /// The BPF library failed, or the kernel's verifier refused a program.
     #[error("{what}: {source}")]
     Bpf {
-        /// What was tried.
+        /// The operation that failed, in words.
         what: &'static str,
         /// Why it failed.
         source: libbpf_rs::Error,

@@ -18,8 +18,8 @@ use zerocopy::FromBytes;
 
 /// A connection, and what became of it so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Flow {
-    /// Which one.
+pub struct TcpFlow {
+    /// Its two ends, its start and its controller.
     pub connection: Connection,
     /// When this was read, on the machine's monotonic clock.
     pub time: Time,
@@ -45,20 +45,20 @@ pub struct Flow {
     pub last: Option<(Measurement, f64)>,
 }
 
-/// All connections under PCC of this machine, in whichever network namespace.
+/// Lists all connections under PCC of this machine, in all network namespaces.
 #[derive(Default)]
-pub struct Flows {
+pub struct TcpFlows {
     /// One for the connections of all programs that were loaded together, under [`Loaded::id`].
     iterators: BTreeMap<u32, Link>,
 }
 
-impl Flows {
+impl TcpFlows {
     /// The connections at this moment. The first call takes longer.
     ///
     /// # Errors
     ///
     /// When no controller of PCC is loaded, or one of another version, and when the caller may not look.
-    pub fn list(&mut self) -> Result<Vec<Flow>, Error> {
+    pub fn list(&mut self) -> Result<Vec<TcpFlow>, Error> {
         let loaded = loaded()?;
         if !self.iterators.keys().eq(loaded.iter().map(|loaded| &loaded.id)) {
             self.iterators = iterators(&loaded).map_err(Error::bpf("loading what lists the connections"))?;
@@ -69,7 +69,7 @@ impl Flows {
             let mut list = Iter::new(link).map_err(Error::bpf("listing the connections"))?;
             list.read_to_end(&mut bytes).map_err(|error| Error::bpf("listing the connections")(error.into()))?;
             let entries = bytes.chunks_exact(size_of::<Entry>());
-            flows.extend(entries.filter_map(|entry| Some(Flow::new(&Entry::read_from_bytes(entry).ok()?))));
+            flows.extend(entries.filter_map(|entry| Some(TcpFlow::new(&Entry::read_from_bytes(entry).ok()?))));
         }
         Ok(flows)
     }
@@ -82,10 +82,10 @@ fn iterators(loaded: &[Loaded]) -> libbpf_rs::Result<BTreeMap<u32, Link>> {
     loaded.iter().map(attach).collect()
 }
 
-impl Flow {
-    fn new(entry: &Entry) -> Flow {
+impl TcpFlow {
+    fn new(entry: &Entry) -> TcpFlow {
         let measured = entry.result.packets_sent > 0;
-        Flow {
+        TcpFlow {
             connection: Connection::new(&entry.connection),
             time: Time::from_nanos(entry.now),
             phase: phase(entry.phase),

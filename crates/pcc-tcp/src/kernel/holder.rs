@@ -7,9 +7,9 @@ use std::fmt;
 pub enum Holder {
     /// A pin in [`super::PINS`], until it is removed.
     Pin,
-    /// A process, until it ends.
+    /// A process: the controller goes when it ends.
     Process {
-        /// Its id.
+        /// The id of the process.
         id: u32,
         /// The name of its program.
         name: String,

@@ -14,9 +14,9 @@ const ONLY: [u8; 4] = [0; 4];
 pub struct Loaded {
     /// The number by which the kernel knows the map of connections.
     pub id: u32,
-    /// A value for each connection.
+    /// The map with the state of each connection.
     pub flows: MapHandle,
-    /// The ring of records.
+    /// The ring buffer that the programs write records to.
     pub records: MapHandle,
     watcher: MapHandle,
     dropped: MapHandle,
@@ -34,7 +34,7 @@ impl Loaded {
         self.watcher.update(&ONLY, watcher.as_bytes(), MapFlags::ANY).map_err(Error::bpf("saying who watches"))
     }
 
-    /// Records that found no room in the ring since the programs were loaded.
+    /// Records that were dropped since the programs were loaded, because the ring buffer was full.
     pub fn dropped(&self) -> Result<u64, Error> {
         let bytes = self.dropped.lookup(&ONLY, MapFlags::ANY).map_err(Error::bpf("reading a counter"))?;
         let bytes = bytes.as_deref().and_then(<[u8]>::first_chunk);

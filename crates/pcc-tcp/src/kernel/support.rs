@@ -20,8 +20,9 @@ pub struct Kernel {
 
 /// Something that PCC needs.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Requirement {
-    /// What it is.
+    /// What is needed, in a few words for people.
     pub what: &'static str,
     /// Whether it is there; the error says what would be right.
     pub met: Result<(), Error>,

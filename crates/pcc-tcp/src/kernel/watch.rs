@@ -25,23 +25,24 @@ pub enum Record {
     /// A monitor interval closed.
     Interval(Interval),
     /// The sender was told something.
-    Event(Event),
+    Event(SenderEvent),
 }
 
 /// A monitor interval whose result is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Interval {
-    /// Whose.
+    /// The connection that it belongs to.
     pub connection: Connection,
     /// When its result was known, on the machine's monotonic clock.
     pub time: Time,
-    /// What it was for.
+    /// What the interval was for, such as a probe.
     pub role: Role,
     /// What came of it, after noise filters. `previous_rtt` and `rtt_deviation` aren't measured.
     pub result: Measurement,
-    /// What it was worth.
+    /// The utility of the result.
     pub utility: f64,
-    /// The phase that follows.
+    /// The phase of the rate control from now on.
     pub phase: Phase,
     /// The pacing rate that follows.
     pub rate: Rate,
@@ -49,21 +50,22 @@ pub struct Interval {
 
 /// What the sender was told, and the rate that it chose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// Whose sender.
+#[non_exhaustive]
+pub struct SenderEvent {
+    /// The connection that it happened in.
     pub connection: Connection,
-    /// What happened.
+    /// Which of the sender's calls it was.
     pub kind: EventKind,
-    /// What the kernel knew then.
+    /// What the kernel told the sender.
     pub ack: Ack,
     /// The pacing rate from then on, in bit/s.
     pub rate: u64,
 }
 
-/// The calls of a sender.
+/// The kinds of events that a sender is told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// It begins.
+    /// The connection got its controller.
     Init {
         /// From which its random choices come.
         seed: u32,
@@ -78,7 +80,7 @@ pub enum EventKind {
 
 /// A look at all controllers of this machine. There can be one at a time.
 ///
-/// While it lives, acknowledgements cost the kernel a little more; a few seconds after its process was killed they don't.
+/// While it lives, acknowledgements cost the kernel a little more, and for a few seconds after its process was killed.
 pub struct Watch {
     sources: Vec<Source>,
     records: mpsc::Receiver<Record>,
@@ -91,7 +93,7 @@ pub struct Watch {
 struct Source {
     loaded: Loaded,
     ring: RingBuffer<'static>,
-    /// Records that others missed.
+    /// Records that were dropped before this watcher began.
     dropped_before: u64,
 }
 
@@ -215,7 +217,7 @@ impl Record {
             _ => return None,
         };
         let connection = Connection::new(&record.connection);
-        Some(Record::Event(Event { connection, kind, ack: record.ack, rate: record.pacing }))
+        Some(Record::Event(SenderEvent { connection, kind, ack: record.ack, rate: record.pacing }))
     }
 }
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// What a path does to an interval.
 #[derive(Clone, Copy, Debug)]
-struct Fate {
+struct Outcome {
     /// What was achieved of the rate that was asked for.
     achieved: f64,
     /// Loss and trend beyond those of a full link.
@@ -30,18 +30,18 @@ struct Fate {
 #[derive(Clone, Copy, Debug)]
 enum Op {
     /// An interval is sent, and the result of the oldest one awaited comes if there are more than so many.
-    Interval(Fate, usize),
+    Interval(Outcome, usize),
     Cut(Cut),
     /// The rate is limited to this fraction of it.
     Limit(f64),
 }
 
-fn fates() -> impl Strategy<Value = Fate> {
+fn outcomes() -> impl Strategy<Value = Outcome> {
     let achieved = prop_oneof![12 => 0.99..1.01f64, 1 => 0.3..1.1f64];
     let losses = prop_oneof![6 => Just(0.0), 6 => 0.0..0.03f64, 2 => 0.0..0.15f64, 1 => 0.0..=1.0f64];
     let gradients = prop_oneof![6 => Just(0.0), 6 => -0.05..0.05f64, 1 => -1.0..4.0f64];
     let queues = prop_oneof![3 => 0.0..0.06f64, 1 => 0.0..3.0f64];
-    (achieved, losses, gradients, 0.0..0.5f64, queues).prop_map(|(achieved, loss, gradient, error, queue)| Fate {
+    (achieved, losses, gradients, 0.0..0.5f64, queues).prop_map(|(achieved, loss, gradient, error, queue)| Outcome {
         achieved,
         loss,
         gradient,
@@ -53,7 +53,7 @@ fn fates() -> impl Strategy<Value = Fate> {
 fn ops() -> impl Strategy<Value = Op> {
     let cuts = prop_oneof![Just(Cut::Loss), Just(Cut::Silence), Just(Cut::Restart)];
     prop_oneof![
-        60 => (fates(), 0..3usize).prop_map(|(fate, lag)| Op::Interval(fate, lag)),
+        60 => (outcomes(), 0..3usize).prop_map(|(outcome, lag)| Op::Interval(outcome, lag)),
         1 => cuts.prop_map(Op::Cut),
         1 => (0.5..1.1f64).prop_map(Op::Limit),
     ]
@@ -81,21 +81,21 @@ fn cases() -> impl Strategy<Value = Case> {
 
 impl Case {
     /// The result of an interval that both can represent.
-    fn measure(&self, fate: Fate, target: Rate) -> Measurement {
+    fn measure(&self, outcome: Outcome, target: Rate) -> Measurement {
         let whole = |rate: Rate| Rate::from_bits_per_sec(rate.bits_per_sec().round());
-        let rate = whole(target * fate.achieved);
+        let rate = whole(target * outcome.achieved);
         let excess = (1.0 - self.capacity / rate).max(0.0);
         let packets = (rate.bytes_in(self.rtt) / 1200).clamp(10, 3000);
-        let lost = ((fate.loss + excess / 2.0).min(1.0) * packets as f64).round();
-        let gradient = real(fixed(fate.gradient + (rate / self.capacity - 1.0).clamp(0.0, 3.0)));
+        let lost = ((outcome.loss + excess / 2.0).min(1.0) * packets as f64).round();
+        let gradient = real(fixed(outcome.gradient + (rate / self.capacity - 1.0).clamp(0.0, 3.0)));
         let min_rtt = self.rtt.as_secs_f64();
         let mut result = Measurement::new(rate, packets);
         result.target = target;
         result.packets_lost = lost as u64;
         // Rounded down, as C does it.
         result.loss = (lost / packets as f64 * ONE).floor() / ONE;
-        (result.rtt, result.min_rtt) = (min_rtt * (1.0 + fate.queue), min_rtt);
-        (result.rtt_gradient, result.rtt_gradient_error) = (gradient, gradient.abs() * fate.error);
+        (result.rtt, result.min_rtt) = (min_rtt * (1.0 + outcome.queue), min_rtt);
+        (result.rtt_gradient, result.rtt_gradient_error) = (gradient, gradient.abs() * outcome.error);
         result
     }
 }
@@ -117,7 +117,7 @@ fn compare(which: Profile, profile: &pcc::Profile, case: &Case, seen: &Seen) -> 
     let mut awaited: VecDeque<(Role, Plan, Measurement)> = VecDeque::new();
     for &op in &case.ops {
         let call = match op {
-            Op::Interval(fate, lag) => {
+            Op::Interval(outcome, lag) => {
                 calls.push(Call::Plan(state));
                 let (plan, plan_c) = (core.plan(&state), c.plan(&path));
                 prop_assert_eq!(plan.role, plan_c.role());
@@ -125,7 +125,7 @@ fn compare(which: Profile, profile: &pcc::Profile, case: &Case, seen: &Seen) -> 
                 prop_assert!((plan.length.as_nanos() as f64 / plan_c.length as f64 - 1.0).abs() < 1e-6);
                 prop_assert_eq!(plan.min_packets, u64::from(plan_c.min_packets));
                 prop_assert_eq!(plan.max_packets.min(u32::MAX.into()), u64::from(plan_c.max_packets));
-                let result = case.measure(fate, Rate::from_bits_per_sec(plan_c.rate as f64));
+                let result = case.measure(outcome, Rate::from_bits_per_sec(plan_c.rate as f64));
                 awaited.push_back((plan.role, plan_c, result));
                 if awaited.len() <= lag {
                     continue;

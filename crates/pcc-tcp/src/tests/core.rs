@@ -4,7 +4,7 @@
 //! is honest if the Rust core itself takes C's way when what it measured so far differs by a few parts in a million.
 
 use pcc::utility::Utility;
-use pcc::{Cut, Measurement, PathState, Phase, Plan, Rate, RateControl, Role};
+use pcc::{Cut, IntervalPlan, Measurement, PathState, Phase, Rate, RateControl, Role};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ impl Core {
         Core { control: profile.control.build(seed), utility: profile.utility.shared(), path }
     }
 
-    pub fn plan(&mut self, path: &PathState) -> Plan {
+    pub fn plan(&mut self, path: &PathState) -> IntervalPlan {
         self.path = *path;
         self.control.plan(path)
     }

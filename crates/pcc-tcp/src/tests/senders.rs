@@ -7,7 +7,7 @@ const MS: u64 = 1_000_000;
 const RTT_MS: usize = 30;
 const MSS: u64 = 1200;
 
-/// A socket on a path that nothing fills: a millisecond at a time, all that was sent a round trip ago has its fate.
+/// A socket on a path that nothing fills: a millisecond at a time, all that was sent a round trip ago is acknowledged or lost.
 struct Socket {
     sender: Sender,
     ack: Ack,

@@ -4,7 +4,7 @@
 use super::phases::{Phases, Task};
 use super::probes::{Pair, Round};
 use super::{Cut, PathState, Phase, RateBounds, RateControl, StartConfig};
-use crate::monitor::{Measurement, Plan, Role};
+use crate::monitor::{IntervalPlan, Measurement, Role};
 use crate::units::Rate;
 use crate::utility::Utility;
 use core::ops::Range;
@@ -37,7 +37,7 @@ pub struct AllegroConfig {
 #[derive(Debug)]
 pub struct AllegroControl {
     config: AllegroConfig,
-    /// epsilon.
+    /// epsilon: how far probes are from the base rate, as a fraction of it.
     step: f64,
     phases: Phases<Adjusting>,
 }
@@ -113,7 +113,7 @@ impl AllegroControl {
 }
 
 impl RateControl for AllegroControl {
-    fn plan(&mut self, path: &PathState) -> Plan {
+    fn plan(&mut self, path: &PathState) -> IntervalPlan {
         let role = self.phases.next_role(path);
         let mut rate = self.phases.rate();
         if let Role::Probe { faster, .. } = role {
@@ -121,7 +121,13 @@ impl RateControl for AllegroControl {
         }
         let Range { start, end } = self.config.interval_rtts;
         let rtts = start + (end - start) * self.phases.random();
-        Plan { rate, role, length: path.rtt.mul_f64(rtts), min_packets: self.config.min_packets, max_packets: u64::MAX }
+        IntervalPlan {
+            rate,
+            role,
+            length: path.rtt.mul_f64(rtts),
+            min_packets: self.config.min_packets,
+            max_packets: u64::MAX,
+        }
     }
 
     fn on_result(&mut self, role: Role, result: &Measurement, utility: &dyn Utility, _path: &PathState) -> bool {

@@ -14,9 +14,9 @@ use alloc::boxed::Box;
 )]
 #[non_exhaustive]
 pub enum ControlConfig {
-    /// Allegro's.
+    /// Allegro's rate control.
     Allegro(AllegroConfig),
-    /// Vivace's.
+    /// Vivace's rate control.
     Vivace(VivaceConfig),
 }
 
@@ -29,7 +29,7 @@ impl ControlConfig {
         }
     }
 
-    /// The bounds of the rate.
+    /// The smallest and the largest rate.
     pub fn bounds(&self) -> RateBounds {
         match self {
             ControlConfig::Allegro(config) => config.bounds,

@@ -14,7 +14,7 @@ pub use config::ControlConfig;
 pub use starting::{StartConfig, StartExit};
 pub use step::{Amplifier, MinStep, StepConfig};
 
-use crate::monitor::{Measurement, Plan, Role};
+use crate::monitor::{IntervalPlan, Measurement, Role};
 use crate::units::{Rate, Time};
 use crate::utility::Utility;
 use core::fmt::Debug;
@@ -45,7 +45,7 @@ impl PathState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Phase {
-    /// Doubling the rate.
+    /// Start-up: doubling the rate.
     Starting,
     /// Comparing rates around the base rate.
     Probing,
@@ -71,7 +71,7 @@ pub enum Cut {
 /// It is called between batches of acknowledgements only. Results arrive in the order of the plans.
 pub trait RateControl: Debug + Send + Sync {
     /// The next interval to send. Sending never pauses: while results are awaited it is a [`Role::Hold`].
-    fn plan(&mut self, path: &PathState) -> Plan;
+    fn plan(&mut self, path: &PathState) -> IntervalPlan;
 
     /// Takes the result of an interval. Returns `true` if the rate changes at once, which makes all
     /// intervals that are still in flight useless (re-alignment).
@@ -86,7 +86,7 @@ pub trait RateControl: Debug + Send + Sync {
     /// The base rate, around which probes are sent.
     fn rate(&self) -> Rate;
 
-    /// The phase it is in.
+    /// The current phase.
     fn phase(&self) -> Phase;
 }
 

@@ -22,7 +22,7 @@ pub struct StartConfig {
     pub ignored_losses: u64,
     /// Trends of the round-trip time up to this size, in seconds per second, are overlooked.
     pub ignored_gradient: f64,
-    /// Where the phase ends.
+    /// The rule by which the phase ends.
     pub exit: StartExit,
 }
 

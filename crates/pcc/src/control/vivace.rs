@@ -8,7 +8,7 @@ use super::phases::{Phases, Task};
 use super::probes::{Pair, Round};
 use super::step::Step;
 use super::{Cut, PathState, Phase, RateBounds, RateControl};
-use crate::monitor::{Measurement, Plan, Role};
+use crate::monitor::{IntervalPlan, Measurement, Role};
 use crate::units::Rate;
 use crate::utility::Utility;
 use core::time::Duration;
@@ -129,7 +129,7 @@ impl VivaceControl {
     }
 }
 
-/// What a step was like.
+/// The properties of a step of the rate.
 struct Stepped {
     /// Whether it is an increase so large that single intervals follow instead of probes.
     is_large: bool,
@@ -138,14 +138,14 @@ struct Stepped {
 }
 
 impl RateControl for VivaceControl {
-    fn plan(&mut self, path: &PathState) -> Plan {
+    fn plan(&mut self, path: &PathState) -> IntervalPlan {
         let role = self.phases.next_role(path);
         let factor = match role {
             Role::Probe { faster: true, .. } => 1.0 + self.probe_step(),
             Role::Probe { faster: false, .. } => 1.0 - self.probe_step(),
             _ => 1.0,
         };
-        Plan {
+        IntervalPlan {
             rate: (self.phases.rate() * factor).min(self.config.bounds.max),
             role,
             length: path.rtt.max(Duration::from_nanos(1)),

@@ -25,7 +25,7 @@ pub enum Role {
 
 /// An interval to send: at which rate, for how long, and why.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plan {
+pub struct IntervalPlan {
     /// The rate to send at.
     pub rate: Rate,
     /// Its purpose, given back with the result.
@@ -112,7 +112,7 @@ impl Measurement {
 /// The record of one interval while it is sent and acknowledged.
 #[derive(Clone, Debug)]
 pub(super) struct Interval {
-    pub plan: Plan,
+    pub plan: IntervalPlan,
     /// Send times of the first and last packet; `None` until the first packet is sent.
     pub span: Option<(Time, Time)>,
     /// Whether its last packet has been sent.
@@ -131,7 +131,7 @@ pub(super) struct Interval {
 }
 
 impl Interval {
-    pub fn new(plan: Plan) -> Interval {
+    pub fn new(plan: IntervalPlan) -> Interval {
         Interval {
             plan,
             span: None,

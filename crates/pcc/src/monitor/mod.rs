@@ -5,7 +5,7 @@ mod regression;
 #[cfg(test)]
 mod tests;
 
-pub use interval::{Measurement, Plan, Role};
+pub use interval::{IntervalPlan, Measurement, Role};
 pub use regression::Regression;
 
 use crate::contract::{AckedPacket, LostPacket, SentPacket};
@@ -66,7 +66,7 @@ impl Monitor {
     }
 
     /// Begins an interval; it starts with the next packet (SPEC 0.2, "trap").
-    pub fn begin(&mut self, plan: Plan) {
+    pub fn begin(&mut self, plan: IntervalPlan) {
         self.intervals.push_back(Interval::new(plan));
     }
 

@@ -11,9 +11,9 @@ fn at(millis: u64) -> Time {
 }
 
 /// An interval of `packets` packets at 10 Mbit/s.
-fn plan(packets: u64) -> Plan {
+fn plan(packets: u64) -> IntervalPlan {
     let rate = Rate::from_mbps(10.0);
-    Plan { rate, role: Role::Move, length: Duration::ZERO, min_packets: packets, max_packets: u64::MAX }
+    IntervalPlan { rate, role: Role::Move, length: Duration::ZERO, min_packets: packets, max_packets: u64::MAX }
 }
 
 fn send(monitor: &mut Monitor, number: u64, millis: u64) {
@@ -75,7 +75,7 @@ fn a_batch_with_one_timestamp_measures_the_exact_rate() {
 
 #[test]
 fn an_interval_lasts_its_length_and_at_least_its_packets() {
-    let ended_after = |plan: Plan| {
+    let ended_after = |plan: IntervalPlan| {
         let mut monitor = Monitor::default();
         monitor.begin(plan);
         (0..).find(|&number| {
@@ -84,9 +84,9 @@ fn an_interval_lasts_its_length_and_at_least_its_packets() {
         })
     };
     let length = Duration::from_millis(30);
-    assert_eq!(ended_after(Plan { length, ..plan(10) }), Some(29), "30 packets of 1 ms");
-    assert_eq!(ended_after(Plan { length, ..plan(50) }), Some(49));
-    assert_eq!(ended_after(Plan { length, max_packets: 12, ..plan(10) }), Some(11));
+    assert_eq!(ended_after(IntervalPlan { length, ..plan(10) }), Some(29), "30 packets of 1 ms");
+    assert_eq!(ended_after(IntervalPlan { length, ..plan(50) }), Some(49));
+    assert_eq!(ended_after(IntervalPlan { length, max_packets: 12, ..plan(10) }), Some(11));
 }
 
 #[test]

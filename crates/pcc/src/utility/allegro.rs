@@ -56,7 +56,7 @@ impl Utility for Safe {
     serde(rename_all = "kebab-case", deny_unknown_fields)
 )]
 pub struct TcpFriendly {
-    /// The loss part.
+    /// The term of the utility that punishes loss.
     pub safe: Safe,
     /// The steepness of the latency sigmoid: 10 is friendly to TCP, 100 less so.
     pub beta: f64,
@@ -90,7 +90,7 @@ impl Utility for TcpFriendly {
     serde(rename_all = "kebab-case", deny_unknown_fields)
 )]
 pub struct Interactive {
-    /// The loss part.
+    /// The term of the utility that punishes loss.
     pub safe: Safe,
 }
 

@@ -28,7 +28,7 @@ macro_rules! built_in {
                 #[cfg_attr(feature = "serde", serde(rename = $name))]
                 $utility($utility),
             )*
-            /// Your own, which has no text.
+            /// A utility of your own. It can't be written to a file.
             #[cfg_attr(feature = "serde", serde(skip_deserializing, serialize_with = "crate::text::no_text"))]
             Own(Arc<dyn Utility>),
         }

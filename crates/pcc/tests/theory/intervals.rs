@@ -2,13 +2,13 @@
 
 use super::assert_close;
 use super::support::{Flow, Path, Recorder};
-use pcc::{AckedPacket, Event, Measurement, Monitor, Plan, Rate, Regression, Role, SentPacket, Time, profiles};
+use pcc::{AckedPacket, Event, IntervalPlan, Measurement, Monitor, Rate, Regression, Role, SentPacket, Time, profiles};
 use std::time::Duration;
 
 const SIZE: u64 = 1500;
 
-fn plan(mbps: f64, length: Duration) -> Plan {
-    Plan { rate: Rate::from_mbps(mbps), role: Role::Start, length, min_packets: 10, max_packets: u64::MAX }
+fn plan(mbps: f64, length: Duration) -> IntervalPlan {
+    IntervalPlan { rate: Rate::from_mbps(mbps), role: Role::Start, length, min_packets: 10, max_packets: u64::MAX }
 }
 
 /// Sends through a FIFO of `capacity` that `cross` Mbit/s of other packets share; the interval's result, and the

@@ -5,7 +5,7 @@ use super::{assert_close, measured};
 use pcc::control::allegro::{AllegroConfig, AllegroControl};
 use pcc::control::vivace::{Pairs, VivaceConfig, VivaceControl};
 use pcc::control::{ControlConfig, StartConfig, StartExit};
-use pcc::{Cut, Measurement, PathState, Plan, Rate, RateControl, Role, Utility, profiles, utility};
+use pcc::{Cut, IntervalPlan, Measurement, PathState, Rate, RateControl, Role, Utility, profiles, utility};
 use std::time::Duration;
 
 const PATH: PathState = PathState::new(1500, Duration::from_millis(30));
@@ -52,7 +52,7 @@ fn raises(mut control: impl RateControl, utility: &dyn Utility, packets: [u64; 2
     control.cut(Cut::Loss); // leaves start-up, at half of the rate
     let before = control.rate();
     for _ in 0..2 {
-        let plans: [Plan; 2] = std::array::from_fn(|_| control.plan(&PATH));
+        let plans: [IntervalPlan; 2] = std::array::from_fn(|_| control.plan(&PATH));
         for plan in plans {
             let Role::Probe { faster, .. } = plan.role else { panic!("{plan:?} isn't a probe") };
             let probe = usize::from(!faster);

@@ -60,7 +60,7 @@ pub struct Args {
     command: Vec<OsString>,
 }
 
-/// The smallest queue if nobody says otherwise, in bytes: 20 packets.
+/// The smallest default size of the queue in bytes: 20 packets.
 const MIN_QUEUE: u64 = 30_000;
 
 fn trace(file: &str) -> Result<Arc<Trace>, String> {

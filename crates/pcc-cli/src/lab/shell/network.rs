@@ -7,14 +7,14 @@ use pcc_emulator::host::{Namespace, To};
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr};
 
-/// The device of the command.
+/// The name of the TUN device that the command sees.
 const INSIDE: &str = "pcc0";
 
 /// Both ends; all of it is gone when the process ends.
 pub struct Network {
-    /// Where the command lives.
+    /// The network namespace of the command.
     pub namespace: Namespace,
-    /// Its end of the path.
+    /// The command's end of the path.
     pub inside: Tun,
     /// This machine's end.
     pub outside: Tun,

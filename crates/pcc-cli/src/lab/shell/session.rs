@@ -3,7 +3,7 @@
 use super::internet::Internet;
 use super::network::Network;
 use anyhow::Context;
-use pcc_emulator::emulator::{Addressing, Config, Emulator, Report, Route};
+use pcc_emulator::emulator::{Addressing, EmulationReport, Emulator, EmulatorConfig, Route};
 use pcc_emulator::host::guard::{Ended, Guarded};
 use pcc_emulator::host::program::Handover;
 use pcc_lab::link::{Counters, PathConfig};
@@ -65,8 +65,8 @@ fn wait(program: Guarded, emulator: &Emulator) -> anyhow::Result<Ended> {
 }
 
 /// One flow of all packets, through one link each way.
-fn config(path: PathConfig, seed: u64) -> Config {
-    Config {
+fn config(path: PathConfig, seed: u64) -> EmulatorConfig {
+    EmulatorConfig {
         links: vec![path.clone(), path],
         routes: vec![Route { forward: vec![0], reverse: vec![1], ..Route::default() }],
         addressing: Addressing::OneFlow,
@@ -77,7 +77,7 @@ fn config(path: PathConfig, seed: u64) -> Config {
     }
 }
 
-fn summary(report: &Report) -> String {
+fn summary(report: &EmulationReport) -> String {
     let direction = |(name, counters): (&str, Counters)| {
         let Counters { delivered_bytes, lost, dropped, .. } = counters;
         format!("{name} {}, {lost} packets lost and {dropped} dropped", show_bytes(delivered_bytes))
@@ -88,7 +88,7 @@ fn summary(report: &Report) -> String {
 }
 
 /// Why the path may not have been what was asked for.
-fn doubt(report: &Report) -> Option<String> {
+fn doubt(report: &EmulationReport) -> Option<String> {
     let unasked = report.undelivered + report.interface_drops;
     if unasked > 0 {
         return Some(format!("\npcc: doubtful: the kernel dropped {unasked} packets that no link was to drop"));

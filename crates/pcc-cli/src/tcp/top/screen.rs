@@ -3,7 +3,7 @@
 use super::format;
 use super::repeat::repeat;
 use super::table::{Column, HEADINGS, Row as Connection, Table};
-use pcc_tcp::kernel::Flows;
+use pcc_tcp::kernel::TcpFlows;
 use ratatui::Frame;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Constraint, Layout};
@@ -23,7 +23,7 @@ const WORDS: usize = 3;
 
 /// Shows the connections until a key or a signal ends it.
 pub fn show() -> anyhow::Result<()> {
-    let mut flows = Flows::default();
+    let mut flows = TcpFlows::default();
     let mut screen = Screen::default();
     screen.table.update(flows.list()?);
     let mut looked = Instant::now();
@@ -54,9 +54,9 @@ pub fn show() -> anyhow::Result<()> {
 #[derive(Default)]
 struct Screen {
     table: Table,
-    /// Rows above the first one that is shown, and how many there is room for.
+    /// Rows above the first one that is shown, and how many fit on the screen.
     above: usize,
-    room: usize,
+    height: usize,
 }
 
 impl Screen {
@@ -70,8 +70,8 @@ impl Screen {
             KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return ControlFlow::Break(()),
             KeyCode::Up => self.above = self.above.saturating_sub(1),
             KeyCode::Down => self.above += 1,
-            KeyCode::PageUp => self.above = self.above.saturating_sub(self.room),
-            KeyCode::PageDown => self.above += self.room,
+            KeyCode::PageUp => self.above = self.above.saturating_sub(self.height),
+            KeyCode::PageDown => self.above += self.height,
             KeyCode::Char(key) => {
                 if let Some(column) = Column::of_key(key) {
                     self.table.sort_by(column);
@@ -89,9 +89,9 @@ impl Screen {
         let goodput = format::number(self.table.goodput());
         frame
             .render_widget(Line::from(format!("{} connections under PCC, {goodput} Mbit/s", rows.len())).bold(), title);
-        self.room = usize::from(grid.height.saturating_sub(1));
-        self.above = self.above.min(rows.len().saturating_sub(self.room));
-        let shown = rows.iter().skip(self.above).take(self.room).map(row);
+        self.height = usize::from(grid.height.saturating_sub(1));
+        self.above = self.above.min(rows.len().saturating_sub(self.height));
+        let shown = rows.iter().skip(self.above).take(self.height).map(row);
         let widget = Grid::new(shown, WIDTHS).header(headings(self.table.sorted_by()));
         frame.render_widget(widget, grid);
         frame.render_widget(

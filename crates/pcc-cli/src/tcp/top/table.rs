@@ -1,7 +1,7 @@
 //! What the columns say: what became of each connection since the last look.
 
 use super::format;
-use pcc_tcp::kernel::{Connection, Flow};
+use pcc_tcp::kernel::{Connection, TcpFlow};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
@@ -50,14 +50,14 @@ pub const HEADINGS: [(&str, Option<Column>); 11] = [
 /// A connection, and what became of it since the look before.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    flow: Flow,
+    flow: TcpFlow,
     /// In Mbit/s, and a fraction, both since the look before; `None` at the first.
     goodput: Option<f64>,
     loss: Option<f64>,
 }
 
 impl Row {
-    fn new(flow: Flow, before: Option<&Flow>) -> Row {
+    fn new(flow: TcpFlow, before: Option<&TcpFlow>) -> Row {
         let seconds = before.map(|before| flow.time.since(before.time).as_secs_f64()).filter(|&seconds| seconds > 0.0);
         let bytes = before.map(|before| flow.bytes_acked.saturating_sub(before.bytes_acked));
         let sent = before.map(|before| flow.segments_sent.wrapping_sub(before.segments_sent));
@@ -83,7 +83,7 @@ impl Row {
 
     /// The texts under [`HEADINGS`].
     pub fn texts(&self) -> [String; HEADINGS.len()] {
-        let Flow { connection, .. } = self.flow;
+        let TcpFlow { connection, .. } = self.flow;
         let known = |number: Option<f64>| number.map_or("-".to_owned(), format::number);
         [
             connection.local.to_string(),
@@ -110,8 +110,9 @@ pub struct Table {
 
 impl Table {
     /// Takes what all connections are like now; rates are those since the look before.
-    pub fn update(&mut self, flows: Vec<Flow>) {
-        let before: HashMap<Connection, Flow> = self.rows.iter().map(|row| (row.flow.connection, row.flow)).collect();
+    pub fn update(&mut self, flows: Vec<TcpFlow>) {
+        let before: HashMap<Connection, TcpFlow> =
+            self.rows.iter().map(|row| (row.flow.connection, row.flow)).collect();
         self.rows = flows.into_iter().map(|flow| Row::new(flow, before.get(&flow.connection))).collect();
         self.sort_by(self.sort);
     }
@@ -128,7 +129,7 @@ impl Table {
         self.sort
     }
 
-    /// The rows in that order.
+    /// The rows in the order that was chosen.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }
@@ -146,8 +147,8 @@ pub mod tests {
     use pcc_tcp::kernel::Controller;
     use std::time::Duration;
 
-    pub fn flow(remote: &str, mbps: f64, second: u64, acked: u64) -> Flow {
-        Flow {
+    pub fn flow(remote: &str, mbps: f64, second: u64, acked: u64) -> TcpFlow {
+        TcpFlow {
             connection: Connection {
                 began: Time::from_nanos(1_000_000_000),
                 local: "10.0.0.1:1000".parse().unwrap(),

@@ -4,7 +4,7 @@ use super::packets::{Sample, datagram};
 use crate::emulator::frame::Frame;
 use crate::emulator::network::Network;
 use crate::emulator::side::Side;
-use crate::emulator::{Addressing, Config, Route};
+use crate::emulator::{Addressing, EmulatorConfig, Route};
 use pcc::{Rate, Time};
 use pcc_lab::link::{Loss, PathConfig};
 use pcc_lab::sim::Outcome;
@@ -18,8 +18,8 @@ fn at(ms: u64) -> Time {
     Time::ZERO + MS * ms as u32
 }
 
-fn config(links: Vec<PathConfig>, routes: Vec<Route>) -> Config {
-    Config {
+fn config(links: Vec<PathConfig>, routes: Vec<Route>) -> EmulatorConfig {
+    EmulatorConfig {
         links,
         routes,
         addressing: Addressing::ByHost { left: Ipv4Addr::new(10, 77, 1, 0), right: Ipv4Addr::new(10, 77, 2, 0) },
@@ -119,7 +119,7 @@ fn strays_are_of_no_flow() {
 
 #[test]
 fn data_of_tcp_counts_once_and_only_while_it_is_measured() {
-    let measured = Config { measure_from: 100 * MS, duration: 300 * MS, ..config(vec![], vec![route(&[])]) };
+    let measured = EmulatorConfig { measure_from: 100 * MS, duration: 300 * MS, ..config(vec![], vec![route(&[])]) };
     let mut network = Network::new(measured);
     let segment = |sequence| frame(&Sample { sequence: Some(sequence), flags: 0x10, ..of_flow(0, 1000) });
     for (ms, sequence) in [(50, 0), (150, 1000), (160, 1000), (170, 1500), (299, 0), (300, 9000), (400, 10_000)] {

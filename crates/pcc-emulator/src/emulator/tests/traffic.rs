@@ -42,7 +42,7 @@ fn hosts(offload: bool, link: PathConfig, reverse_delay: Duration) -> Option<Hos
         }
     };
     assert_eq!(left_tun.offloads(), offload);
-    let config = Config {
+    let config = EmulatorConfig {
         links: vec![link],
         routes: vec![Route { forward: vec![0], reverse_delay, ..Route::default() }],
         addressing: ADDRESSING,

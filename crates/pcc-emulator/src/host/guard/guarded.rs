@@ -27,8 +27,9 @@ pub struct Guarded {
     thread: Option<JoinHandle<io::Result<Ended>>>,
 }
 
-/// How a program ended.
+/// The exit code of a program, and the processor time that it took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Ended {
     /// Its exit code as shells show it: 128 + n for signal n, 127 for a program that isn't there, 126 for one that can't be run.
     pub code: u8,

@@ -14,7 +14,7 @@ use std::io;
 /// The exit code of programs that run programs, when they can't.
 const GUARD_FAILED: u8 = 125;
 
-/// Runs a program for the process `parent` as [`super::Guarded`] asks for it, with room for so many open `files`, and returns its exit code.
+/// Runs a program for the process `parent` as [`super::Guarded`] asks for it, with a limit of so many open `files`, and returns its exit code.
 pub fn guard(parent: u32, files: u64, program: &[OsString]) -> u8 {
     open_files::limit(files);
     match prepare(parent).and_then(|()| program::run(program)) {

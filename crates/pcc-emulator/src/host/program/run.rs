@@ -21,13 +21,13 @@ const NOT_FOUND: u8 = 127;
 
 /// Runs a program (found as shells do) with its arguments as the user who called `sudo`, else as who runs this process, and
 /// returns its exit code as shells show it: 128 + n for signal n, 127 for a program that isn't there, 126 for one that can't be
-/// run; what is wrong with the program it says on standard error.
+/// run. Why a program fails to start goes to standard error.
 ///
 /// Signals that processes send to this one are the program's. This thread keeps them blocked, and so must all others.
 ///
 /// # Errors
 ///
-/// When it can't be told who called `sudo`, or the operating system refuses.
+/// When the user who called `sudo` can't be found out, or the operating system refuses.
 pub fn run(program: &[OsString]) -> io::Result<u8> {
     let mut signals = forwarded_signals();
     signals.add(Signal::SIGCHLD);

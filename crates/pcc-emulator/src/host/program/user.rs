@@ -10,7 +10,7 @@ use std::io;
 ///
 /// # Errors
 ///
-/// When it can't be told who called `sudo`.
+/// When the user who called `sudo` can't be found out.
 pub fn shell() -> io::Result<OsString> {
     let entry = Caller::of_sudo()?.and_then(|caller| caller.entry).map(|entry| entry.shell.into());
     let shell = entry.or_else(|| std::env::var_os("SHELL")).filter(|shell| !shell.is_empty());
@@ -33,7 +33,7 @@ impl Caller {
             (None, None) => return Ok(None),
             _ => return Err(io::Error::other("of SUDO_UID and SUDO_GID only one is set; it must be both, or neither")),
         };
-        // Who made himself root, in a namespace of users of his own, has nobody else there.
+        // A user who became root in a user namespace is the only user there.
         let alone = std::fs::read_to_string("/proc/self/setgroups").is_ok_and(|allowed| allowed.trim() == "deny");
         if alone {
             return Ok(None);

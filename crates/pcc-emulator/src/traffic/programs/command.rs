@@ -1,6 +1,6 @@
 //! The command lines of outside programs.
 
-use crate::traffic::Flow;
+use crate::traffic::TrafficFlow;
 use rustix::fs::{Access, access};
 use std::path::Path;
 use std::time::Duration;
@@ -24,7 +24,7 @@ impl CommandLine {
     }
 
     /// The words for a flow of a run that lasts for `duration`.
-    pub fn words(&self, flow: &Flow, duration: Duration) -> Vec<String> {
+    pub fn words(&self, flow: &TrafficFlow, duration: Duration) -> Vec<String> {
         let seconds = flow.stop.unwrap_or(duration).min(duration).saturating_sub(flow.start).as_secs_f64();
         let [server, client, seconds] = [flow.receiver.to_string(), flow.sender.to_string(), seconds.to_string()];
         let fill = |word: &String| {
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn words_are_split_before_they_are_filled() {
-        let flow = Flow {
+        let flow = TrafficFlow {
             app: App::Bulk,
             start: Duration::from_secs(2),
             stop: None,
@@ -64,7 +64,7 @@ mod tests {
         let seconds = Duration::from_secs(10);
         let wanted = ["sh", "-c", "nc 10.0.1.1 5001 | wc", "", "-t8", "10.0.0.1"];
         assert_eq!(command.words(&flow, seconds), wanted);
-        let flow = Flow { stop: Some(Duration::from_millis(3500)), ..flow };
+        let flow = TrafficFlow { stop: Some(Duration::from_millis(3500)), ..flow };
         assert_eq!(command.words(&flow, seconds)[4], "-t1.5");
     }
 

@@ -4,7 +4,7 @@ mod command;
 mod output;
 mod program;
 
-use super::group::Flow;
+use super::group::TrafficFlow;
 use super::pacing::PacingErrors;
 use super::place::Place;
 use super::record::Record;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
-/// Which port a server listens on nobody knows: it has this long to begin, unless it says something sooner.
+/// How long a server may take until it listens. Its port is not known, so that its first output or this time counts as the sign.
 const BEGINNING: Duration = Duration::from_millis(300);
 
 /// Sets up the flows of a run that lasts for `duration`.
@@ -27,7 +27,7 @@ pub(super) fn start(
     place: &Place<'_>,
     client: &str,
     server: Option<&str>,
-    flows: Vec<Flow>,
+    flows: Vec<TrafficFlow>,
     duration: Duration,
 ) -> Result<Running, EmulatorError> {
     let client = command(place, "command", client)?;
@@ -82,7 +82,7 @@ async fn serve(server: Program, record: Arc<Record>, mut over: Over) -> Duration
 async fn send(
     namespace: Arc<Namespace>,
     words: Vec<String>,
-    flow: Flow,
+    flow: TrafficFlow,
     origin: Instant,
     record: Arc<Record>,
     mut over: Over,

@@ -11,7 +11,7 @@ const LINES: usize = 3;
 /// ... and this much of each.
 const LINE_BYTES: u64 = 300;
 
-/// Listens to a program.
+/// Reads what a program prints, on threads of its own.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     heard: Arc<(Mutex<Heard>, Condvar)>,
@@ -25,7 +25,7 @@ struct Heard {
     errors: VecDeque<String>,
 }
 
-/// Where a program prints.
+/// The two streams that a program prints to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stream {
     Standard,

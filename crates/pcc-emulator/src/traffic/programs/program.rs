@@ -57,7 +57,7 @@ impl Program {
         self.output.wait(deadline);
     }
 
-    /// Lets it run until it ends; when `until` is ready it is told to end, and has to soon.
+    /// Waits until the program ends. When `until` is ready it is asked to end, and killed if it doesn't soon.
     pub async fn run_until(self, until: impl Future<Output = ()>) -> Ending {
         let told = tokio::select! {
             () = self.ended() => false,

@@ -6,7 +6,7 @@ use pcc::Time;
 
 /// A queueing discipline: which packets wait, in which order, and which are dropped.
 pub(in crate::link) trait Discipline<P> {
-    /// An empty queue.
+    /// An empty queue that holds at most `limit`.
     fn new(limit: Limit) -> Self;
 
     /// Puts a packet into the queue, or drops it, or others so that it fits, while `serving` is in service.
@@ -15,10 +15,10 @@ pub(in crate::link) trait Discipline<P> {
     /// Takes the packet to serve next; there always is one unless the queue is empty.
     fn take(&mut self, now: Time) -> Option<Packet<P>>;
 
-    /// Bytes that wait.
+    /// Bytes of the packets that wait.
     fn bytes(&self) -> u64;
 
-    /// Packets that wait.
+    /// The number of packets that wait.
     fn len(&self) -> usize;
 
     /// Packets dropped so far.

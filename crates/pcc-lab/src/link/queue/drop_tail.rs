@@ -6,7 +6,7 @@ use super::limit::Limit;
 use crate::link::packet::Packet;
 use pcc::Time;
 
-/// A first-in first-out queue; what does not fit whole is dropped.
+/// A first-in first-out queue. A packet that does not fit whole is dropped.
 #[derive(Clone, Debug)]
 pub(in crate::link) struct DropTail<P> {
     packets: Fifo<P>,

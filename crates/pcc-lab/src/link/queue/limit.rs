@@ -8,9 +8,9 @@ use crate::quantity::Quantity;
 /// bytes holds one full-sized packet on the wire and none behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// So many bytes.
+    /// At most so many bytes, with the packet in service.
     Bytes(u64),
-    /// So many packets.
+    /// At most so many packets, with the one in service.
     Packets(u64),
 }
 

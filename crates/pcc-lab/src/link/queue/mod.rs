@@ -71,14 +71,14 @@ macro_rules! queues {
                 }
             }
 
-            /// Bytes that wait.
+            /// Bytes of the packets that wait.
             pub(super) fn bytes(&self) -> u64 {
                 match self {
                     $(Buffer::$name(queue) => queue.bytes(),)*
                 }
             }
 
-            /// Packets that wait.
+            /// The number of packets that wait.
             pub(super) fn len(&self) -> usize {
                 match self {
                     $(Buffer::$name(queue) => queue.len(),)*
@@ -96,7 +96,7 @@ macro_rules! queues {
 }
 
 queues! {
-    /// First in, first out; what does not fit is dropped.
+    /// First in, first out. A packet that does not fit is dropped.
     DropTail: "queue",
 
     /// CoDel with a target of 5 ms and an interval of 100 ms (RFC 8289).

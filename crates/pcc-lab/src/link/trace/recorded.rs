@@ -21,19 +21,19 @@ pub struct Trace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// There is no line.
+    /// The trace has no line.
     #[error("an empty trace: there must be at least one line, with a time in milliseconds")]
     Empty,
-    /// A line is something else.
+    /// A line isn't a whole number of milliseconds.
     #[error("line {line}: not a time in whole milliseconds, a number from 0 to 4294967295")]
     NotATime {
-        /// The number of the line.
+        /// The number of that line, from 1 on.
         line: usize,
     },
     /// A time is before the one in the line above.
     #[error("line {line}: {time} ms after {previous} ms; times must not decrease")]
     NotSorted {
-        /// The number of the line.
+        /// The number of that line, from 1 on.
         line: usize,
         /// The time in this line, in ms.
         time: u32,

@@ -207,7 +207,7 @@ fn results_that_nobody_waits_for_change_nothing() {
     let mut control = deciding();
     let before = control.rate();
     for role in [Role::Hold, Role::Start, Role::Move, Role::Probe { index: 99, faster: true }] {
-        let plan = Plan { role, ..control.plan(&PATH) };
+        let plan = IntervalPlan { role, ..control.plan(&PATH) };
         assert!(!control.on_result(role, &result(&plan, 1e9), &Scripted, &PATH));
     }
     assert_eq!((control.rate(), control.phase()), (before, Phase::Probing));
