@@ -98,7 +98,7 @@ pub static LIST: [Entry; 6] = [
 ];
 
 impl Default for Profile {
-    /// The profile that is right for most: [`profiles::DEFAULT`].
+    /// The profile that is right for most: [`DEFAULT`].
     fn default() -> Profile {
         vivace_latency()
     }
