@@ -60,9 +60,9 @@ pub struct Args {
     /// Limit of the drop-tail queue before the bottleneck, for example 75kB (10^3 bytes).
     #[arg(long, value_parser = queue)]
     queue: Option<u64>,
-    /// How long each controller sends.
-    #[arg(long, default_value = "38s", value_parser = run_time)]
-    duration: Duration,
+    /// How long each controller sends [default: 2min, in real time 38s].
+    #[arg(long, value_parser = run_time)]
+    duration: Option<Duration>,
     #[arg(
         long = "controller",
         help = format!("The controllers, one after the other: {}.", Algorithm::names()),
@@ -109,6 +109,10 @@ fn queue(text: &str) -> Result<u64, String> {
 }
 
 impl Args {
+    fn duration(&self) -> Duration {
+        self.duration.unwrap_or(Duration::from_secs(if self.real_time { 38 } else { 120 }))
+    }
+
     fn path(&self) -> Path {
         let preset = Path::from(self.path);
         let path = Path {
@@ -141,7 +145,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn demonstrate(args: &Args, path: &Path, chart: &std::path::Path) -> anyhow::Result<ExitCode> {
     let drawn = || if args.real_time { fastrand::u32(..).into() } else { virtual_time::SEED };
     let seed = args.seed.unwrap_or_else(drawn);
-    eprintln!("{} path: {path}; {} s each; seed {seed}", path.name, args.duration.as_secs_f64());
+    eprintln!("{} path: {path}; {} s each; seed {seed}", path.name, args.duration().as_secs_f64());
     eprintln!("{}\n", if args.real_time { REAL } else { VIRTUAL });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcomes = runtime.block_on(async {
@@ -160,7 +164,7 @@ fn demonstrate(args: &Args, path: &Path, chart: &std::path::Path) -> anyhow::Res
     let report = Report {
         path,
         controllers: &args.controllers,
-        duration: args.duration,
+        duration: args.duration(),
         seed,
         real_time: args.real_time,
         outcomes: &outcomes,
@@ -185,12 +189,12 @@ async fn all_runs(args: &Args, path: &Path, seed: u64) -> anyhow::Result<Vec<Out
     for run in 0..args.runs {
         for &algorithm in &args.controllers {
             let label = if args.runs > 1 { format!("{algorithm} {}", run + 1) } else { algorithm.to_string() };
-            let mut progress = Progress::start(label, args.duration);
+            let mut progress = Progress::start(label, args.duration());
             let seed = seed.wrapping_add(run.into());
             let outcome = if args.real_time {
-                real_time::run(algorithm, path, args.duration, seed, |sample| progress.show(sample)).await
+                real_time::run(algorithm, path, args.duration(), seed, |sample| progress.show(sample)).await
             } else {
-                let (path, duration) = (path.clone(), args.duration);
+                let (path, duration) = (path.clone(), args.duration());
                 let (sampler, mut samples) = tokio::sync::mpsc::unbounded_channel();
                 let work = move || {
                     // Nobody listens any more when the command was interrupted.

@@ -221,7 +221,9 @@ impl<'a> World<'a> {
         let at = self.next_bin.since(Time::ZERO);
         self.next_bin += self.setup.bin;
         let (sent, lost) = stats.map_or((0, 0), |stats| (stats.sent_packets, stats.lost_packets));
-        BulkProgress { at, received: self.received, rtt, sent, lost }
+        // Until then it is a guess.
+        let known = self.sender.connection.as_ref().is_some_and(|connection| !connection.is_handshaking());
+        BulkProgress { at, received: self.received, rtt: if known { rtt } else { Duration::ZERO }, sent, lost }
     }
 
     fn instant(&self, time: Time) -> Instant {
