@@ -1,6 +1,6 @@
 //! The chart: goodput over time, one line for each controller.
 
-use super::experiment::goodput_series;
+use super::outcome::goodput_series;
 use super::report::Report;
 use pcc_lab::plot::{Axis, Colour, Curve, Drawing, GREY, Mark, Panel, PlotError, colour};
 use pcc_quic::Algorithm;

@@ -1,5 +1,6 @@
 //! The two ends of a transfer, each on a thread of its own, so that the processor time of each is known.
 
+use super::outcome::Sample;
 use super::path::{MTU, Path};
 use anyhow::Context;
 use noq::{Connection, Endpoint, PathId, TransportConfig, VarInt};
@@ -20,21 +21,6 @@ const SAMPLE_EVERY: Duration = Duration::from_millis(100);
 
 /// How often the sender looks how late it wakes up.
 const LATENESS_EVERY: Duration = Duration::from_millis(10);
-
-/// A moment of a transfer. Counts are since its start.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sample {
-    /// Time since the sender began to connect.
-    pub at: Duration,
-    /// Bytes of data that the receiver has got.
-    pub received: u64,
-    /// The sender's smoothed round trip time.
-    pub rtt: Duration,
-    /// How many packets were sent so far.
-    pub sent: u64,
-    /// Packets that the sender takes for lost.
-    pub lost: u64,
-}
 
 /// noq's configuration of either end.
 fn transport(algorithm: Algorithm, seed: u64) -> TransportConfig {

@@ -2,16 +2,18 @@
 
 mod chart;
 mod endpoint;
-mod experiment;
+mod outcome;
 mod path;
 mod progress;
+mod real_time;
 mod report;
 #[cfg(test)]
 mod tests;
+mod virtual_time;
 
 use crate::exit::{INTERRUPTED, usage};
 use crate::output::show;
-use experiment::Experiment;
+use outcome::Outcome;
 use path::{Path, Preset};
 use pcc::Rate;
 use pcc::profiles;
@@ -25,7 +27,9 @@ use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
-  pcc demo                                        a satellite link, about two minutes
+  pcc demo                                        a satellite link; the same result for everybody
+  pcc demo --seed 7                               other losses
+  pcc demo --real-time                            over UDP sockets of this machine, about two minutes
   pcc demo --path lossy --duration 10s            a line that loses 1 % of all packets
   pcc demo --rate 100mbit --rtt 30ms --loss 1% --queue 75kB
   pcc demo --path satellite --loss 0              a satellite link that loses nothing
@@ -33,8 +37,11 @@ Examples:
 
 /// Moves real data through an emulated bad path with PCC, CUBIC and BBRv3.
 ///
-/// Sender and receiver speak QUIC over the loopback interface, through a relay in this process that delays, queues and loses packets as
-/// the path would. It needs no privileges and no second machine. The results are a table and a chart (SVG) of goodput over time.
+/// Sender and receiver are real QUIC endpoints with real packets and encryption. The path and the clock are virtual: the same seed gives
+/// the same result on any machine, however busy it is. With --real-time the packets cross UDP sockets of the loopback interface instead,
+/// through a relay in this process that delays, queues and loses them as the path would, and all takes as long as it takes.
+///
+/// It needs no privileges and no second machine. The results are a table and a chart (SVG) of goodput over time.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -53,9 +60,9 @@ pub struct Args {
     /// Limit of the drop-tail queue before the bottleneck, for example 75kB (10^3 bytes).
     #[arg(long, value_parser = queue)]
     queue: Option<u64>,
-    /// How long each controller sends.
-    #[arg(long, default_value = "38s", value_parser = run_time)]
-    duration: Duration,
+    /// How long each controller sends [default: 2min, in real time 38s].
+    #[arg(long, value_parser = run_time)]
+    duration: Option<Duration>,
     #[arg(
         long = "controller",
         help = format!("The controllers, one after the other: {}.", Algorithm::names()),
@@ -67,9 +74,12 @@ pub struct Args {
     /// How often to do it all; the results are then those of each controller's median run.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
-    /// Seed of the path's losses and of PCC's random choices; drawn and printed if not given.
+    /// Seed of the path's losses and of the controllers' random choices [default: 1; in real time drawn and printed].
     #[arg(long)]
     seed: Option<u64>,
+    /// Over UDP sockets of this machine and in its time, instead of in virtual time.
+    #[arg(long)]
+    real_time: bool,
     /// Print one JSON document on standard output instead of the table.
     #[arg(long)]
     json: bool,
@@ -99,6 +109,10 @@ fn queue(text: &str) -> Result<u64, String> {
 }
 
 impl Args {
+    fn duration(&self) -> Duration {
+        self.duration.unwrap_or(Duration::from_secs(if self.real_time { 38 } else { 120 }))
+    }
+
     fn path(&self) -> Path {
         let preset = Path::from(self.path);
         let path = Path {
@@ -129,20 +143,32 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn demonstrate(args: &Args, path: &Path, chart: &std::path::Path) -> anyhow::Result<ExitCode> {
-    let seed = args.seed.unwrap_or_else(|| fastrand::u32(..).into());
-    eprintln!("{} path: {path}; {} s each; seed {seed}\n", path.name, args.duration.as_secs_f64());
+    let drawn = || if args.real_time { fastrand::u32(..).into() } else { virtual_time::SEED };
+    let seed = args.seed.unwrap_or_else(drawn);
+    eprintln!("{} path: {path}; {} s each; seed {seed}", path.name, args.duration().as_secs_f64());
+    eprintln!("{}\n", if args.real_time { REAL } else { VIRTUAL });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcomes = runtime.block_on(async {
         tokio::select! {
             outcomes = all_runs(args, path, seed) => outcomes.map(Some),
             _ = tokio::signal::ctrl_c() => Ok(None),
         }
-    })?;
+    });
+    // A run in virtual time that was interrupted must not keep the command from ending.
+    runtime.shutdown_background();
+    let outcomes = outcomes?;
     let Some(outcomes) = outcomes else {
         eprintln!("\ninterrupted");
         return Ok(ExitCode::from(INTERRUPTED));
     };
-    let report = Report { path, controllers: &args.controllers, duration: args.duration, seed, outcomes: &outcomes };
+    let report = Report {
+        path,
+        controllers: &args.controllers,
+        duration: args.duration(),
+        seed,
+        real_time: args.real_time,
+        outcomes: &outcomes,
+    };
     let results = if args.json { format!("{:#}\n", report.json(chart)) } else { report.table() };
     show(&results)?;
     std::fs::write(chart, chart::svg(&report)?)
@@ -153,19 +179,34 @@ fn demonstrate(args: &Args, path: &Path, chart: &std::path::Path) -> anyhow::Res
     Ok(ExitCode::SUCCESS)
 }
 
+/// What is real, and what is not.
+const VIRTUAL: &str = "real: both QUIC endpoints, their packets and encryption; virtual: the path and the clock (--real-time for real sockets)";
+const REAL: &str = "real: both QUIC endpoints, their packets and encryption, sockets, the clock; emulated: the path";
+
 /// One controller after the other, and that as often as asked: what disturbs this machine meanwhile disturbs them alike.
-async fn all_runs(args: &Args, path: &Path, seed: u64) -> anyhow::Result<Vec<experiment::Outcome>> {
+async fn all_runs(args: &Args, path: &Path, seed: u64) -> anyhow::Result<Vec<Outcome>> {
     let mut outcomes = Vec::new();
     for run in 0..args.runs {
         for &algorithm in &args.controllers {
             let label = if args.runs > 1 { format!("{algorithm} {}", run + 1) } else { algorithm.to_string() };
-            let mut progress = Progress::start(label, args.duration);
-            let experiment =
-                Experiment { algorithm, path, duration: args.duration, seed: seed.wrapping_add(run.into()) };
-            let outcome = experiment
-                .run(|sample| progress.show(sample))
-                .await
-                .map_err(|error| error.context(format!("the run of {algorithm} failed")))?;
+            let mut progress = Progress::start(label, args.duration());
+            let seed = seed.wrapping_add(run.into());
+            let outcome = if args.real_time {
+                real_time::run(algorithm, path, args.duration(), seed, |sample| progress.show(sample)).await
+            } else {
+                let (path, duration) = (path.clone(), args.duration());
+                let (sampler, mut samples) = tokio::sync::mpsc::unbounded_channel();
+                let work = move || {
+                    // Nobody listens any more when the command was interrupted.
+                    virtual_time::run(algorithm, &path, duration, seed, |sample| _ = sampler.send(*sample))
+                };
+                let running = tokio::task::spawn_blocking(work);
+                while let Some(sample) = samples.recv().await {
+                    progress.show(&sample);
+                }
+                running.await?
+            };
+            let outcome = outcome.map_err(|error| error.context(format!("the run of {algorithm} failed")))?;
             progress.finish(&outcome);
             outcomes.push(outcome);
         }

@@ -1,7 +1,6 @@
 //! Live progress on standard error.
 
-use super::endpoint::Sample;
-use super::experiment::{Outcome, ratio};
+use super::outcome::{Outcome, Sample, ratio};
 use crate::progress::{self, Look};
 use pcc::Rate;
 use std::collections::VecDeque;

@@ -1,7 +1,8 @@
 //! The results, for people and for programs.
 
-use super::experiment::{Outcome, doubt, goodput_series, median_run};
+use super::outcome::{Outcome, goodput_series, median_run};
 use super::path::{MTU, Path, packet_bytes, payload_bytes, payload_share};
+use super::real_time::doubt;
 use pcc_emulator::relay::Lateness;
 use pcc_quic::Algorithm;
 use serde_json::{Value, json};
@@ -18,6 +19,8 @@ pub struct Report<'a> {
     pub duration: Duration,
     /// The seed of the first run.
     pub seed: u64,
+    /// Whether the runs were in real time.
+    pub real_time: bool,
     /// All runs, as they were done.
     pub outcomes: &'a [Outcome],
 }
@@ -55,22 +58,30 @@ impl<'a> Report<'a> {
         );
         let _ = writeln!(
             text,
-            "{:<16} {:>12} {:>9} {:>8} {:>9} {:>9} {:>11}",
-            "controller", "goodput", "of limit", "lost", "RTT mean", "RTT p95", "sender CPU"
+            "{:<16} {:>12} {:>9} {:>8} {:>9} {:>9}{}",
+            "controller",
+            "goodput",
+            "of limit",
+            "lost",
+            "RTT mean",
+            "RTT p95",
+            if self.real_time { "  sender CPU" } else { "" }
         );
         for run in self.medians() {
             let ms = |time: Duration| format!("{:.0} ms", time.as_secs_f64() * 1e3);
             let percent = |share: f64| format!("{:.1} %", share * 100.0);
             let _ = writeln!(
                 text,
-                "{:<16} {:>12} {:>9} {:>8} {:>9} {:>9} {:>11}",
+                "{:<16} {:>12} {:>9} {:>8} {:>9} {:>9}{}",
                 run.algorithm.name(),
                 run.goodput.to_string(),
                 percent(run.share),
                 format!("{:.2} %", run.lost * 100.0),
                 ms(run.rtt_mean),
                 ms(run.rtt_p95),
-                percent(run.sender.cpu.as_secs_f64() / self.duration.as_secs_f64()),
+                run.machine.as_ref().map_or_else(String::new, |machine| {
+                    format!("{:>12}", percent(machine.sender.cpu.as_secs_f64() / self.duration.as_secs_f64()))
+                }),
             );
         }
         let runs = self.outcomes.len() / self.controllers.len().max(1);
@@ -84,11 +95,17 @@ impl<'a> Report<'a> {
         text
     }
 
+    /// Why a run is not to be trusted, if it isn't.
+    fn doubt(&self, run: &Outcome) -> Option<String> {
+        let machine = run.machine.as_ref()?;
+        doubt(&machine.sender, &machine.relay, self.path.rtt)
+    }
+
     /// Which runs are not to be trusted, and why; nothing if all are.
     fn doubts(&self) -> String {
         let mut text = String::new();
         for run in self.outcomes {
-            if let Some(why) = doubt(&run.sender, &run.relay, self.path.rtt) {
+            if let Some(why) = self.doubt(run) {
                 let _ = writeln!(text, "  {}, seed {}: {why}", run.algorithm, run.seed);
             }
         }
@@ -130,6 +147,7 @@ impl<'a> Report<'a> {
             "goodput_limit_mbps": path.goodput_limit().mbps(),
             "duration_s": self.duration.as_secs_f64(),
             "seed": self.seed,
+            "time": if self.real_time { "real" } else { "virtual" },
             "medians": self.medians().into_iter().map(summary).collect::<Vec<_>>(),
             "runs": self.outcomes.iter().map(|run| self.run(run)).collect::<Vec<_>>(),
             "chart": chart,
@@ -138,27 +156,30 @@ impl<'a> Report<'a> {
 
     fn run(&self, run: &Outcome) -> Value {
         let last = run.samples.last().copied().unwrap_or_default();
-        let forward = run.relay.forward;
+        let machine = run.machine.as_ref();
+        let cpu = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
+        let late = |of: Option<Lateness>| of.map(lateness);
         let mut value = summary(run);
         value["received_bytes"] = last.received.into();
         value["elapsed_s"] = last.at.as_secs_f64().into();
+        // What only real time has is null in virtual time.
         value["sender"] = json!({
             "packets": last.sent,
             "packets_taken_for_lost": last.lost,
-            "lateness_s": lateness(run.sender.lateness),
-            "cpu_s": run.sender.cpu.as_secs_f64(),
+            "lateness_s": late(machine.map(|machine| machine.sender.lateness)),
+            "cpu_s": cpu(machine.map(|machine| machine.sender.cpu)),
         });
-        value["receiver"] = json!({ "cpu_s": run.receiver_cpu.as_secs_f64() });
+        value["receiver"] = json!({ "cpu_s": cpu(machine.map(|machine| machine.receiver_cpu)) });
         value["relay"] = json!({
-            "packets": forward.enqueued,
-            "lost_at_random": forward.lost,
-            "dropped_by_queue": forward.dropped,
-            "lateness_s": lateness(run.relay.lateness),
-            "missed": run.relay.missed,
-            "unsent": run.relay.unsent,
-            "cpu_s": run.relay.cpu.as_secs_f64(),
+            "packets": run.forward.enqueued,
+            "lost_at_random": run.forward.lost,
+            "dropped_by_queue": run.forward.dropped,
+            "lateness_s": late(machine.map(|machine| machine.relay.lateness)),
+            "missed": machine.map(|machine| machine.relay.missed),
+            "unsent": machine.map(|machine| machine.relay.unsent),
+            "cpu_s": cpu(machine.map(|machine| machine.relay.cpu)),
         });
-        value["doubt"] = doubt(&run.sender, &run.relay, self.path.rtt).into();
+        value["doubt"] = self.doubt(run).into();
         let series = goodput_series(&run.samples, self.step());
         value["goodput_over_time"] = series.into_iter().map(|(at, mbps)| json!({ "at_s": at, "mbps": mbps })).collect();
         value
@@ -185,6 +206,7 @@ fn summary(run: &Outcome) -> Value {
 mod tests {
     use super::*;
     use crate::demo::chart;
+    use crate::demo::outcome::Machine;
     use crate::demo::path::Preset;
 
     fn with_example(check: impl Fn(Report<'_>)) {
@@ -198,6 +220,7 @@ mod tests {
             controllers: &[Algorithm::default(), Algorithm::Cubic, Algorithm::Bbr3],
             duration: Duration::from_secs(10),
             seed: 1,
+            real_time: outcomes[0].machine.is_some(),
             outcomes: &outcomes,
         });
     }
@@ -206,12 +229,28 @@ mod tests {
     fn the_table_has_a_row_for_each_controller() {
         with_example(|report| {
             let table = report.table();
-            let row = "vivace-latency    33.0 Mbit/s    82.5 %   0.74 %    800 ms    900 ms      10.0 %";
+            let row = "vivace-latency    33.0 Mbit/s    82.5 %   0.74 %    800 ms    900 ms";
             assert!(table.lines().any(|line| line == row), "{table}");
             assert!(table.contains("vivace-latency moved 66.0 times as much as cubic and 1.5 times as much as bbr3."));
             assert!(table.contains("The limit is 39.9 Mbit/s"));
             assert!(!table.contains("trust"));
         });
+    }
+
+    #[test]
+    fn in_real_time_the_processor_counts() {
+        let run = Outcome { machine: Some(Machine::example()), ..Outcome::example(Algorithm::Cubic, 0.5) };
+        let report = Report {
+            path: &Path::from(Preset::Satellite),
+            controllers: &[Algorithm::Cubic],
+            duration: Duration::from_secs(10),
+            seed: 1,
+            real_time: true,
+            outcomes: &[run],
+        };
+        let table = report.table();
+        assert!(table.contains("RTT p95  sender CPU\n") && table.contains("900 ms      10.0 %\n"), "{table}");
+        assert_eq!(report.json("chart.svg".as_ref())["runs"][0]["sender"]["cpu_s"], 1.0);
     }
 
     #[test]
@@ -223,6 +262,7 @@ mod tests {
             assert_eq!(json["runs"][2]["goodput_mbps"], 22.0);
             assert_eq!(json["runs"][0]["goodput_over_time"].as_array().map(Vec::len), Some(100));
             assert_eq!(json["runs"][0]["doubt"], Value::Null);
+            assert_eq!((&json["time"], &json["runs"][0]["sender"]["cpu_s"]), (&"virtual".into(), &Value::Null));
         });
     }
 

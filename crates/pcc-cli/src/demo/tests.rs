@@ -48,16 +48,29 @@ fn mistakes_are_named_with_what_would_be_right() {
 
 /// Over a path that is easy on any machine; what comes out depends on how busy this one is, but not that something does.
 #[tokio::test]
-async fn data_goes_through_the_path() {
+async fn data_goes_through_the_relay() {
     let path = Path { rate: Rate::from_mbps(10.0), rtt: Duration::from_millis(20), ..Path::from(Preset::Lossy) };
     for algorithm in [Algorithm::default(), Algorithm::Cubic] {
-        let experiment = Experiment { algorithm, path: &path, duration: Duration::from_secs(2), seed: 1 };
         let mut seen = 0;
-        let outcome = experiment.run(|_| seen += 1).await.expect("a run");
+        let outcome = real_time::run(algorithm, &path, Duration::from_secs(2), 1, |_| seen += 1).await.expect("a run");
         assert_eq!(outcome.samples.len(), seen + 1);
         assert!(outcome.share > 0.0 && outcome.share < 1.1, "{}", outcome.share);
         assert!(outcome.rtt_mean >= path.rtt);
         let end = outcome.samples.last().expect("samples");
-        assert!(end.received <= outcome.relay.forward.delivered_bytes);
+        assert!(end.received <= outcome.forward.delivered_bytes);
+    }
+}
+
+#[test]
+fn in_virtual_time_the_same_seed_gives_the_same() {
+    let path = Path { rate: Rate::from_mbps(10.0), rtt: Duration::from_millis(20), ..Path::from(Preset::Lossy) };
+    for algorithm in Algorithm::all() {
+        let run = |seed| {
+            let outcome = virtual_time::run(algorithm, &path, Duration::from_secs(2), seed, |_| {}).expect("a run");
+            assert!(outcome.share > 0.0 && outcome.share < 1.1, "{algorithm}: {}", outcome.share);
+            format!("{outcome:?}")
+        };
+        assert_eq!(run(1), run(1), "{algorithm}");
+        assert_ne!(run(1), run(2), "{algorithm}");
     }
 }

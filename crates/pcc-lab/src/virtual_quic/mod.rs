@@ -10,4 +10,4 @@ mod report;
 mod run;
 
 pub use bulk::Bulk;
-pub use report::{BulkReport, Departure};
+pub use report::{BulkProgress, BulkReport, Departure};

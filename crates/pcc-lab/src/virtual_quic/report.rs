@@ -15,6 +15,21 @@ pub struct Departure {
     pub bytes: u64,
 }
 
+/// Where a run is, at the end of a bin. Counts are from the beginning on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BulkProgress {
+    /// The virtual time that has passed.
+    pub at: Duration,
+    /// Stream bytes that the receiving application has read.
+    pub received: u64,
+    /// The sender's smoothed round-trip time; zero before the handshake is done.
+    pub rtt: Duration,
+    /// Packets that the sender has sent.
+    pub sent: u64,
+    /// Packets that it has declared lost.
+    pub lost: u64,
+}
+
 /// What came of a run of a [`Bulk`](super::Bulk).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]

@@ -2,7 +2,7 @@
 
 use super::bulk::Bulk;
 use super::host::{self, Datagram, Host};
-use super::report::{BulkReport, Departure};
+use super::report::{BulkProgress, BulkReport, Departure};
 use crate::controller::EventLog;
 use crate::link::{Delivered, Path};
 use bytes::Bytes;
@@ -41,7 +41,12 @@ impl Bulk {
 
     /// Runs with any configuration of the sender. The receiver has the default of [`Transport`].
     pub fn run_with(&self, sender: TransportConfig) -> BulkReport {
-        World::new(self, sender).run()
+        self.run_watched(sender, &mut |_| {})
+    }
+
+    /// As [`run_with`](Self::run_with); `watch` is told at the end of each bin where the run is.
+    pub fn run_watched(&self, sender: TransportConfig, watch: &mut dyn FnMut(&BulkProgress)) -> BulkReport {
+        World::new(self, sender).run(watch)
     }
 }
 
@@ -57,6 +62,7 @@ struct World<'a> {
     /// The stream being written, and how much of it is missing.
     writing: Option<(StreamId, u64)>,
     bin_bytes: u64,
+    received: u64,
     next_bin: Time,
     report: BulkReport,
 }
@@ -82,18 +88,19 @@ impl<'a> World<'a> {
             reverse: Line::new(Path::new(&setup.reverse, !setup.seed), Duration::ZERO, 0),
             writing: None,
             bin_bytes: 0,
+            received: 0,
             next_bin: Time::ZERO + setup.bin,
             report: BulkReport { bin: setup.bin, ..BulkReport::default() },
         }
     }
 
-    fn run(mut self) -> BulkReport {
+    fn run(mut self, watch: &mut dyn FnMut(&BulkProgress)) -> BulkReport {
         let end = Time::ZERO + self.setup.duration;
         while self.now < end && self.report.closed.is_none() {
             self.step();
             let next = self.next_event().max(self.now + Duration::from_nanos(1));
             while self.next_bin <= next.min(end) {
-                self.end_bin();
+                watch(&self.end_bin());
             }
             self.now = next;
         }
@@ -204,11 +211,19 @@ impl<'a> World<'a> {
         }
     }
 
-    fn end_bin(&mut self) {
-        self.report.delivered.push(std::mem::take(&mut self.bin_bytes));
-        let rtt = self.sender.connection.as_ref().and_then(|connection| connection.rtt(PathId::ZERO));
-        self.report.rtt.push(rtt.unwrap_or_default());
+    fn end_bin(&mut self) -> BulkProgress {
+        let connection = self.sender.connection.as_mut();
+        let (rtt, stats) = connection.map_or((None, None), |c| (c.rtt(PathId::ZERO), c.path_stats(PathId::ZERO)));
+        let (rtt, bytes) = (rtt.unwrap_or_default(), std::mem::take(&mut self.bin_bytes));
+        self.report.delivered.push(bytes);
+        self.report.rtt.push(rtt);
+        self.received += bytes;
+        let at = self.next_bin.since(Time::ZERO);
         self.next_bin += self.setup.bin;
+        let (sent, lost) = stats.map_or((0, 0), |stats| (stats.sent_packets, stats.lost_packets));
+        // Until then it is a guess.
+        let known = self.sender.connection.as_ref().is_some_and(|connection| !connection.is_handshaking());
+        BulkProgress { at, received: self.received, rtt: if known { rtt } else { Duration::ZERO }, sent, lost }
     }
 
     fn instant(&self, time: Time) -> Instant {

@@ -1,27 +1,26 @@
-//! One controller on the path: what it does, and what that comes to.
+//! What came of one controller on the path.
 
-use super::endpoint::{Receiver, Sample, SenderReport, Sending, send};
+use super::endpoint::SenderReport;
 use super::path::Path;
-use anyhow::{Context, anyhow};
 use pcc::Rate;
-use pcc_emulator::quic::Identity;
-use pcc_emulator::realtime::Lateness;
-use pcc_emulator::relay::{Relay, RelayConfig, RelayReport};
+use pcc_emulator::relay::RelayReport;
+use pcc_lab::link::Counters;
 use pcc_quic::Algorithm;
 use std::time::Duration;
-use tokio::sync::mpsc;
 
-/// A run to be done.
-#[derive(Clone, Debug)]
-pub struct Experiment<'a> {
-    /// The congestion controller.
-    pub algorithm: Algorithm,
-    /// The path that the relay emulates.
-    pub path: &'a Path,
-    /// How long to send.
-    pub duration: Duration,
-    /// Seed of the path's losses and of the controller's random choices.
-    pub seed: u64,
+/// A moment of a transfer. Counts are since its start.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sample {
+    /// Time since the sender began to connect.
+    pub at: Duration,
+    /// Bytes of data that the receiver has got.
+    pub received: u64,
+    /// The sender's smoothed round trip time.
+    pub rtt: Duration,
+    /// How many packets were sent so far.
+    pub sent: u64,
+    /// Packets that the sender takes for lost.
+    pub lost: u64,
 }
 
 /// A run that has been done.
@@ -41,77 +40,44 @@ pub struct Outcome {
     pub rtt_mean: Duration,
     /// 95 % of the sampled round trip times are at most this long.
     pub rtt_p95: Duration,
+    /// What became of the packets on the way to the receiver.
+    pub forward: Counters,
+    /// The progress, sample by sample.
+    pub samples: Vec<Sample>,
+    /// How this machine fared, if the run was in real time.
+    pub machine: Option<Machine>,
+}
+
+/// How this machine fared in a run in real time.
+#[derive(Clone, Debug)]
+pub struct Machine {
     /// How the sender's thread fared.
     pub sender: SenderReport,
     /// Processor time of the receiver.
     pub receiver_cpu: Duration,
     /// The counts of the relay.
     pub relay: RelayReport,
-    /// The progress, sample by sample.
-    pub samples: Vec<Sample>,
 }
 
-impl Experiment<'_> {
-    /// Does it; `watch` sees each sample as it comes. Ends early and cleanly when the future is dropped.
-    pub async fn run(&self, mut watch: impl FnMut(&Sample)) -> anyhow::Result<Outcome> {
-        let &Experiment { algorithm, path, duration, seed } = self;
-        let identity = Identity::generate()?;
-        let receiver = Receiver::start(&identity, algorithm, seed, path)?;
-        let relay = Relay::start(&RelayConfig {
-            receiver: receiver.addr,
-            forward: path.forward(),
-            reverse: path.reverse(),
-            seed,
-        })
-        .context("can't start the relay")?;
-        let (sampler, mut coming) = mpsc::unbounded_channel();
-        let received = receiver.received.clone();
-        let sender = send(&identity, Sending { algorithm, seed, path, to: relay.addr(), duration, received }, sampler)?;
-        let mut samples = vec![Sample::default()];
-        while let Some(sample) = coming.recv().await {
-            watch(&sample);
-            samples.push(sample);
-        }
-        // Nobody holds the other end of the channel: the thread is ending.
-        let sender = sender.join().map_err(|_| anyhow!("the sender panicked"))??;
-        let relay = relay.stop()?;
-        let receiver_cpu = receiver.stop();
+impl Outcome {
+    /// What a run over `path` comes to.
+    pub fn new(algorithm: Algorithm, seed: u64, path: &Path, forward: Counters, samples: Vec<Sample>) -> Outcome {
         let end = samples.last().copied().unwrap_or_default();
         let goodput = Rate::from_bytes_over(end.received, end.at);
         let (rtt_mean, rtt_p95) = mean_and_p95(samples.iter().filter(|s| !s.rtt.is_zero()).map(|s| s.rtt).collect());
-        Ok(Outcome {
+        Outcome {
             algorithm,
             seed,
             goodput,
             share: goodput / path.goodput_limit(),
-            lost: ratio(relay.forward.lost + relay.forward.dropped, relay.forward.enqueued),
+            lost: ratio(forward.lost + forward.dropped, forward.enqueued),
             rtt_mean,
             rtt_p95,
-            sender,
-            receiver_cpu,
-            relay,
+            forward,
             samples,
-        })
+            machine: None,
+        }
     }
-}
-
-/// noq's pacing makes up for a sender that wakes up this late, and no later (`connection/pacing.rs`: a burst of 2 ms).
-const PACING_TOLERATES: Duration = Duration::from_millis(2);
-
-/// Why a run says more about this machine than about the controller, if it does. `rtt` is the round trip time of the path.
-pub fn doubt(sender: &SenderReport, relay: &RelayReport, rtt: Duration) -> Option<String> {
-    if relay.lateness.p99 > Lateness::tolerable(rtt) {
-        let late = relay.lateness.p99.as_secs_f64() * 1e3;
-        return Some(format!("1 % of the packets left the emulated path more than {late:.1} ms late"));
-    }
-    if sender.lateness.p99 > PACING_TOLERATES {
-        let late = sender.lateness.p99.as_secs_f64() * 1e3;
-        return Some(format!(
-            "the sender woke up more than {late:.1} ms late 1 % of the time, too late to keep its rate"
-        ));
-    }
-    let unasked = relay.missed + relay.unsent;
-    (unasked > 0).then(|| format!("this machine lost {unasked} packets on top of those that the path lost"))
 }
 
 /// `part / whole`, and zero of nothing.
@@ -165,9 +131,8 @@ pub fn median_run<'a>(runs: impl Iterator<Item = &'a Outcome>) -> Option<&'a Out
 
 #[cfg(test)]
 impl Outcome {
-    /// A run at a constant rate.
+    /// A run in virtual time at a constant rate.
     pub fn example(algorithm: Algorithm, mbps: f64) -> Outcome {
-        let lateness = pcc_emulator::relay::Lateness::default();
         let samples = (0..=100u32).map(|i| {
             let at = Duration::from_millis(100) * i;
             let rtt = Duration::from_millis(800);
@@ -181,26 +146,33 @@ impl Outcome {
             lost: 0.0074,
             rtt_mean: Duration::from_millis(800),
             rtt_p95: Duration::from_millis(900),
-            sender: SenderReport { cpu: Duration::from_secs(1), lateness },
-            receiver_cpu: Duration::from_secs(1),
-            relay: RelayReport {
-                forward: Default::default(),
-                reverse: Default::default(),
-                lateness,
-                missed: 0,
-                unsent: 0,
-                cpu: Duration::from_secs(1),
-            },
+            forward: Counters::default(),
             samples: samples.collect(),
+            machine: None,
         }
+    }
+}
+
+#[cfg(test)]
+impl Machine {
+    /// One that took a second for everything.
+    pub fn example() -> Machine {
+        let (cpu, lateness) = (Duration::from_secs(1), pcc_emulator::relay::Lateness::default());
+        let relay = RelayReport {
+            forward: Counters::default(),
+            reverse: Counters::default(),
+            lateness,
+            missed: 0,
+            unsent: 0,
+            cpu,
+        };
+        Machine { sender: SenderReport { cpu, lateness }, receiver_cpu: cpu, relay }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pcc_emulator::relay::Lateness;
-    use pcc_lab::link::Counters;
 
     fn sample(ms: u64, received: u64) -> Sample {
         Sample { at: Duration::from_millis(ms), received, ..Sample::default() }
@@ -227,32 +199,6 @@ mod tests {
         assert_eq!(mean_and_p95(Vec::new()), (Duration::ZERO, Duration::ZERO));
         assert_eq!(mean_and_p95(vec![ms(7)]), (ms(7), ms(7)));
         assert_eq!(mean_and_p95((1..=99).rev().map(ms).collect()), (ms(50), ms(95)));
-    }
-
-    #[test]
-    fn a_late_or_lossy_relay_casts_doubt() {
-        let punctual = Lateness { p50: Duration::ZERO, p99: Duration::from_micros(80), max: Duration::from_secs(1) };
-        let late = Lateness { p99: Duration::from_micros(2500), ..punctual };
-        let mut sender = SenderReport { cpu: Duration::ZERO, lateness: punctual };
-        let mut relay = RelayReport {
-            forward: Counters::default(),
-            reverse: Counters::default(),
-            lateness: punctual,
-            missed: 0,
-            unsent: 0,
-            cpu: Duration::ZERO,
-        };
-        let (short, long) = (Duration::from_millis(30), Duration::from_millis(800));
-        assert_eq!(doubt(&sender, &relay, short), None);
-        relay.missed = 3;
-        assert!(doubt(&sender, &relay, long).is_some_and(|why| why.contains("lost 3 packets")));
-        relay = RelayReport { missed: 0, lateness: late, ..relay };
-        assert!(doubt(&sender, &relay, short).is_some_and(|why| why.contains("2.5 ms late")));
-        assert_eq!(doubt(&sender, &relay, long), None);
-        sender.lateness = late;
-        assert!(
-            doubt(&sender, &relay, long).is_some_and(|why| why.contains("the sender woke up more than 2.5 ms late"))
-        );
     }
 
     #[test]

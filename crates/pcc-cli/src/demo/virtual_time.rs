@@ -1,0 +1,50 @@
+//! A run in virtual time: two real QUIC endpoints, with real packets and encryption, on a path and a clock that are not.
+
+use super::outcome::{Outcome, Sample};
+use super::path::{MTU, Path};
+use anyhow::Context;
+use noq::TransportConfig;
+use pcc_lab::virtual_quic::Bulk;
+use pcc_quic::{Algorithm, Factory, Transport};
+use std::time::Duration;
+
+/// The seed if nobody gives one, so that everybody sees the same.
+pub const SEED: u64 = 1;
+
+/// Runs a controller over `path`; all random choices come from `seed`, so that the same seed gives the same outcome on any machine.
+/// `watch` sees each sample as it comes.
+pub fn run(
+    algorithm: Algorithm,
+    path: &Path,
+    duration: Duration,
+    seed: u64,
+    mut watch: impl FnMut(&Sample),
+) -> anyhow::Result<Outcome> {
+    let bulk = Bulk { reverse: path.reverse(), duration, seed, mtu: Some(MTU), ..Bulk::over(path.forward()) };
+    let mut samples = vec![Sample::default()];
+    let report = bulk.run_watched(transport(algorithm, seed), &mut |progress| {
+        let &pcc_lab::virtual_quic::BulkProgress { at, received, rtt, sent, lost } = progress;
+        let sample = Sample { at, received, rtt, sent, lost };
+        watch(&sample);
+        samples.push(sample);
+    });
+    match report.closed {
+        Some(error) => Err(error).context("the connection ended"),
+        None => Ok(Outcome::new(algorithm, seed, path, report.forward, samples)),
+    }
+}
+
+/// noq's configuration of the sender. noq's own BBRv3 draws from the system's random numbers and can't be given a seed
+/// (`congestion/bbr3/mod.rs` of noq-proto 1.4.0), so that of `pcc-baselines` takes its place.
+fn transport(algorithm: Algorithm, seed: u64) -> TransportConfig {
+    match algorithm {
+        Algorithm::Bbr3 => {
+            let build = pcc_baselines::constructor("bbr3");
+            match build {
+                Some(build) => Transport::config_with(Factory::new(move |start| build(start.seed)).with_seed(seed)),
+                None => Transport { algorithm, max_rate: None, seed }.config(),
+            }
+        }
+        _ => Transport { algorithm, max_rate: None, seed }.config(),
+    }
+}
