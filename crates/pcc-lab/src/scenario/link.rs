@@ -3,6 +3,7 @@
 use super::fault::Fault;
 use crate::link::{Aggregation, Capacity, Change, Limit, Loss, PathConfig, Policer, QueueConfig, Reordering, Trace};
 use crate::quantity::{read, read_option, read_or_table, read_range};
+use crate::stall::Stalls;
 use pcc::{Rate, Time};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -42,6 +43,8 @@ pub struct Link {
     /// Packets leave only at multiples of this.
     #[serde(deserialize_with = "read_option")]
     pub aggregation: Option<Duration>,
+    /// Times in which nothing comes out.
+    pub stalls: Option<Stalls>,
     /// Changes at given times.
     pub schedule: Vec<Change>,
     /// Random changes at regular times.
@@ -102,6 +105,9 @@ impl Link {
         }
         if self.vary.is_some() && !self.schedule.is_empty() {
             return Err(("vary", "a link has either vary or a schedule".to_owned()));
+        }
+        if let Some(Err((key, reason))) = self.stalls.as_ref().map(Stalls::check) {
+            return Err((if key == "every" { "stalls.every" } else { "stalls.length" }, reason));
         }
         if !self.schedule.is_sorted_by(|before, after| before.at <= after.at) {
             return Err(("schedule", "the changes must be in the order of time".to_owned()));
@@ -168,6 +174,7 @@ impl Link {
             jitter: self.jitter,
             reordering: self.reordering,
             aggregation: self.aggregation.map(|period| Aggregation { period }),
+            stalls: self.stalls.clone(),
             schedule: schedule.into(),
         })
     }
