@@ -239,9 +239,10 @@ impl Sender {
         let room = cap.saturating_sub(self.in_flight) / packet;
         let full = self.pacer.burst_packets(self.burst_rate(), packet);
         let beyond = self.next_segment.saturating_add(room);
-        let acked_late = || {
-            let half = self.rtt.smoothed().unwrap_or_default() / 2;
-            self.outstanding.first().is_none_or(|(_, oldest)| oldest.sent + half > now)
+        // The next acknowledgement is half a round trip away, or more; a round trip that isn't known yet is.
+        let acked_late = || match (self.rtt.smoothed(), self.outstanding.first()) {
+            (Some(rtt), Some((_, oldest))) => oldest.sent + rtt / 2 > now,
+            _ => true,
         };
         let goes = room >= full
             || room >= cap / packet / WINDOW_DIVISOR

@@ -27,7 +27,8 @@ impl Stalling {
         stalling
     }
 
-    fn draw(&mut self) {
+    /// Goes on to the next stall.
+    pub fn draw(&mut self) {
         // A gap of nothing would never end.
         let gap = exponential(self.stalls.every, &mut self.rng).max(Duration::from_nanos(1));
         self.begins = self.ends + gap;
@@ -49,5 +50,10 @@ impl Stalling {
     /// When what is due at `due` happens, as far as this stall holds it up. Later ones aren't known.
     pub fn release(&self, due: Time) -> Time {
         if self.begins <= due && due < self.ends { self.ends } else { due }
+    }
+
+    /// When this stall begins and ends.
+    pub fn span(&self) -> (Time, Time) {
+        (self.begins, self.ends)
     }
 }

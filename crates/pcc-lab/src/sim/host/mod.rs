@@ -4,6 +4,8 @@
 //! asked for draws any.
 
 mod ends;
+#[cfg(test)]
+mod tests;
 mod thread;
 
 pub(super) use ends::{Arrival, Hosts};
