@@ -2,6 +2,7 @@
 
 mod baselines_table;
 mod emulator_accuracy;
+mod host_lateness;
 mod modules;
 mod peers;
 mod peers_table;
@@ -45,6 +46,15 @@ enum Task {
         #[arg(long)]
         json: bool,
     },
+    /// Measures how late a thread of this machine runs, and prints it as a host of the simulator (docs/scenarios.md, "Hosts").
+    HostLateness {
+        /// How long to measure, in seconds.
+        #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
+        seconds: u64,
+        /// How many busy loops of the lowest priority to run beside it; they end by themselves.
+        #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=64))]
+        load: u32,
+    },
     /// Measures how exactly the relay of `pcc demo` does what it should: a minute.
     RelayAccuracy,
     /// Counts the lines of each crate, and fails if modules use each other in circles.
@@ -60,6 +70,7 @@ fn main() -> anyhow::Result<()> {
         Task::Peers { whose } => peers::run(whose),
         Task::PeersTable { scenario, data } => peers_table::run(&scenario, &data),
         Task::EmulatorAccuracy { json } => emulator_accuracy::run(json),
+        Task::HostLateness { seconds, load } => host_lateness::run(seconds, load),
         Task::RelayAccuracy => Ok(relay_accuracy::run()?),
         Task::Modules => modules::run(),
         #[cfg(feature = "tcp")]

@@ -6,6 +6,7 @@
 //! | module | what it has |
 //! |---|---|
 //! | [`quantity`], [`expression`] | numbers with units; formulas |
+//! | [`stall`] | times in which a link or a host does nothing |
 //! | [`link`] | what one direction of a path does to packets |
 //! | [`sim`] | flows over links, in virtual time |
 //! | [`controller`] | congestion controllers by name, with any constant overridden |
@@ -29,6 +30,7 @@ pub mod report;
 pub mod run;
 pub mod scenario;
 pub mod sim;
+pub mod stall;
 pub mod virtual_quic;
 
 #[cfg(doctest)]

@@ -53,7 +53,7 @@ impl ControllerError {
 }
 
 /// The nearest known name if it is near, compared with the last part of `name`.
-fn suggestion(name: &str, known: &[String]) -> String {
+pub(crate) fn suggestion(name: &str, known: &[String]) -> String {
     let name = name.rsplit('.').next().unwrap_or(name);
     let distance = |other: &String| strsim::damerau_levenshtein(name, other);
     match known.iter().min_by_key(|other| distance(other)) {

@@ -22,8 +22,9 @@ mod tests;
 mod utility;
 
 pub use error::ControllerError;
+pub(crate) use error::suggestion;
 pub use names::names;
-pub(crate) use names::of_linux;
+pub(crate) use names::{is_window_based, of_linux};
 pub use utility::UtilitySpec;
 
 use names::Named;

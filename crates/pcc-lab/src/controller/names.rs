@@ -31,3 +31,25 @@ pub(crate) fn of_linux(name: &str) -> Option<&'static str> {
     let ours = Controller::ALL.into_iter().map(Controller::name).find(|ours| *ours == name);
     ours.or_else(|| BASELINES.iter().find(|baseline| baseline.linux == Some(name)).map(|baseline| baseline.name))
 }
+
+/// The baselines that have a window only; what paces them in Linux follows from it, if anything does.
+const WINDOW_BASED: [&str; 9] =
+    ["bic", "cubic", "cubic-hystart", "hybla", "illinois", "ledbat", "newreno", "vegas", "westwood"];
+
+/// Whether a controller has a window only, and no rate of its own.
+pub(crate) fn is_window_based(name: &str) -> bool {
+    pcc_baselines::find(name).is_some_and(|baseline| WINDOW_BASED.contains(&baseline.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_of_linux_but_bbr_have_windows() {
+        for baseline in BASELINES.iter().filter(|baseline| baseline.linux.is_some()) {
+            assert_eq!(is_window_based(baseline.name), baseline.name != "bbr1", "{}", baseline.name);
+        }
+        assert!(WINDOW_BASED.iter().all(|name| pcc_baselines::find(name).is_some()));
+    }
+}

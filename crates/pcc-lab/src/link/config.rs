@@ -7,6 +7,7 @@ use super::loss::Loss;
 use super::policer::Policer;
 use super::queue::QueueConfig;
 use super::schedule::Change;
+use crate::stall::Stalls;
 use pcc::Time;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +31,8 @@ pub struct PathConfig {
     pub reordering: Option<Reordering>,
     /// Batches in which packets leave, if they do.
     pub aggregation: Option<Aggregation>,
+    /// Times in which nothing comes out, and after which all comes out that was due.
+    pub stalls: Option<Stalls>,
     /// What changes when, in order of time; a change that is out of order takes effect with its predecessor.
     pub schedule: Arc<[Change]>,
 }
@@ -46,6 +49,7 @@ impl PathConfig {
             jitter: Duration::ZERO,
             reordering: None,
             aggregation: None,
+            stalls: None,
             schedule: Arc::default(),
         }
     }

@@ -5,7 +5,7 @@
 //! asked for:
 //!
 //! ```text
-//! enqueue -> random loss -> policer -> queue -> rate or trace -> delay + jitter, reordering -> aggregation -> poll
+//! enqueue -> random loss -> policer -> queue -> rate or trace -> delay + jitter, reordering -> aggregation -> stalls -> poll
 //! ```
 //!
 //! - **Random loss** comes first, as dummynet's `plr`: a packet that is lost takes neither a place in the queue nor time of the
@@ -19,6 +19,8 @@
 //!   than its predecessor waits for it. Of packets that follow each other much closer than the jitter, most so get delays in
 //!   the upper part of the range.
 //! - **Reordering** holds some packets back, so that others overtake them; **aggregation** lets packets out in batches.
+//! - **Stalls** hold up what comes out: for a while nothing does, then all that was due at once. The bottleneck goes on meanwhile,
+//!   as where the host behind it, or an emulator's thread, isn't scheduled.
 //! - **The schedule** changes rate, delay and loss on the way.
 //!
 //! Every random choice comes from the seed, and nothing depends on when or how often the driver polls.

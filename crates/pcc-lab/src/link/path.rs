@@ -8,6 +8,7 @@ use super::loss::Losses;
 use super::packet::Packet;
 use super::policer::TokenBucket;
 use super::schedule::{Change, Schedule};
+use crate::stall::Stalling;
 use pcc::Time;
 use std::time::Duration;
 
@@ -65,6 +66,7 @@ pub struct Path<P> {
     bottleneck: Bottleneck<P>,
     line: DelayLine<P>,
     aggregation: Option<Aggregation>,
+    stalling: Option<Box<Stalling>>,
     schedule: Schedule,
     now: Time,
     counters: Counters,
@@ -81,6 +83,7 @@ impl<P> Path<P> {
             bottleneck: Bottleneck::new(&config.capacity, config.queue),
             line: DelayLine::new(config.delay, config.jitter, config.reordering, seeds.u64(..), seeds.u64(..)),
             aggregation: config.aggregation,
+            stalling: config.stalls.clone().map(|stalls| Box::new(Stalling::new(stalls, seeds.fork()))),
             schedule: Schedule::new(config.schedule.clone()),
             now: Time::ZERO,
             counters: Counters::default(),
@@ -149,6 +152,11 @@ impl<P> Path<P> {
     }
 
     fn released(&self, due: Time) -> Time {
+        let due = self.aggregated(due);
+        self.stalling.as_ref().map_or(due, |stalling| stalling.release(due))
+    }
+
+    fn aggregated(&self, due: Time) -> Time {
         self.aggregation.map_or(due, |aggregation| aggregation.release(due))
     }
 
@@ -160,6 +168,12 @@ impl<P> Path<P> {
             self.apply(change);
         }
         self.drain(self.now);
+        // Stalls are drawn for one packet after the other, so that they don't depend on when the driver asks.
+        if self.stalling.is_some()
+            && let Some(due) = self.line.next_due().map(|due| self.aggregated(due)).filter(|due| *due <= self.now)
+        {
+            self.stalling.iter_mut().for_each(|stalling| stalling.advance(due));
+        }
     }
 
     /// Moves what has left the bottleneck by `until` into the line.

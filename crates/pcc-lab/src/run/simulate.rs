@@ -3,7 +3,7 @@
 use crate::controller::EventLog;
 use crate::report::RunReport;
 use crate::scenario::{Case, Layout, ScenarioError, fault_of, of_flow};
-use crate::sim::{AckPolicy, FlowConfig, Simulation};
+use crate::sim::{FlowConfig, Simulation};
 use pcc::Time;
 
 /// Runs a case with a seed; `record` keeps what plots over time need.
@@ -29,6 +29,7 @@ fn simulation(case: &Case, layout: &Layout, record: bool) -> Result<(Simulation,
     let (mut flows, mut logs) = (Vec::new(), Vec::new());
     for (index, (flow, range)) in scenario.flow.iter().zip(&layout.groups).enumerate() {
         let config = flow.controller_config().map_err(|fault| of_flow(index, fault))?;
+        let (sender, receiver, acks) = flow.hosts().map_err(|fault| of_flow(index, fault))?;
         for placed in &layout.flows[range.clone()] {
             let control = if record {
                 config.build_logged(placed.seed).map(|(control, log)| {
@@ -46,7 +47,9 @@ fn simulation(case: &Case, layout: &Layout, record: bool) -> Result<(Simulation,
                 route: placed.route.clone(),
                 reverse: placed.reverse,
                 reverse_delay: placed.reverse_delay,
-                acks: AckPolicy { every: flow.ack_every.into(), max_delay: flow.ack_delay },
+                acks,
+                sender: sender.clone(),
+                receiver: receiver.clone(),
             });
         }
     }

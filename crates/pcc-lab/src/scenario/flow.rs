@@ -1,10 +1,11 @@
 //! A flow, or a group of equal ones, in a scenario.
 
 use super::fault::{Fault, fault_of};
+use super::host::HostSpec;
 use super::stack::{self, Stack};
-use crate::controller::{ControllerConfig, UtilitySpec, of_linux};
+use crate::controller::{ControllerConfig, UtilitySpec, is_window_based, of_linux};
 use crate::quantity::{read, read_option};
-use crate::sim::{App, Video};
+use crate::sim::{AckPolicy, App, ReceiverHost, SenderHost, Video};
 use pcc::Rate;
 use pcc_quic::Algorithm;
 use serde::Deserialize;
@@ -62,20 +63,21 @@ pub struct Flow {
     pub route: Option<Vec<String>>,
     /// The link that acknowledgements pass; none if it isn't given.
     pub reverse: Option<String>,
-    /// Packets per acknowledgement.
-    #[serde(default = "one")]
-    pub ack_every: u32,
-    /// The longest that a packet waits for its acknowledgement.
-    #[serde(default = "ack_delay", deserialize_with = "read")]
-    pub ack_delay: Duration,
+    /// Packets per acknowledgement; as the receiving host does it if it isn't given.
+    pub ack_every: Option<u32>,
+    /// The longest that a packet waits for its acknowledgement; as the receiving host does it if it isn't given.
+    #[serde(default, deserialize_with = "read_option")]
+    pub ack_delay: Option<Duration>,
+    /// The hosts at both ends, in the simulator.
+    pub host: Option<HostSpec>,
+    /// The sending host, instead of `host`.
+    pub sender_host: Option<HostSpec>,
+    /// The receiving host, instead of `host`.
+    pub receiver_host: Option<HostSpec>,
 }
 
 fn one() -> u32 {
     1
-}
-
-fn ack_delay() -> Duration {
-    Duration::from_millis(25)
 }
 
 /// `on-off = { on = "1s", off = "1s" }`.
@@ -109,7 +111,7 @@ impl Flow {
         if !(1..=MAX_FLOWS).contains(&self.count) {
             return Err(("count", format!("this must be between 1 and {MAX_FLOWS}")));
         }
-        if self.ack_every == 0 {
+        if self.ack_every == Some(0) {
             return Err(("ack-every", "this must be at least 1".to_owned()));
         }
         if self.size == Some(0) {
@@ -130,7 +132,29 @@ impl Flow {
         if self.video.is_some_and(|video| video.chunk.is_zero() || video.buffer < video.chunk) {
             return Err(("video", "a chunk must be longer than 0s, and the buffer must hold one".to_owned()));
         }
-        self.check_stack()
+        self.check_stack()?;
+        self.hosts().map(drop)
+    }
+
+    /// Its hosts in the simulator, and when the receiver acknowledges.
+    ///
+    /// # Errors
+    ///
+    /// The key and the reason, when there is no such host or it can't be so.
+    pub(crate) fn hosts(&self) -> Result<(SenderHost, ReceiverHost, AckPolicy), Fault> {
+        let exact = HostSpec::default();
+        let find = |key, own: &Option<HostSpec>| match (own, &self.host) {
+            (Some(spec), _) => (key, spec.clone()),
+            (None, Some(spec)) => ("host", spec.clone()),
+            (None, None) => ("host", exact.clone()),
+        };
+        let windowed = self.controller_config().is_ok_and(|config| is_window_based(&config.name));
+        let (key, spec) = find("sender-host", &self.sender_host);
+        let sender = spec.sender(windowed).map_err(|reason| (key, reason))?;
+        let (key, spec) = find("receiver-host", &self.receiver_host);
+        let (receiver, acks) = spec.receiver().map_err(|reason| (key, reason))?;
+        let every = self.ack_every.map_or(acks.every, u64::from);
+        Ok((sender, receiver, AckPolicy { every, max_delay: self.ack_delay.unwrap_or(acks.max_delay) }))
     }
 
     /// Whether it sends as long as it may.

@@ -3,6 +3,7 @@
 use super::fault::Fault;
 use crate::link::{Aggregation, Capacity, Change, Limit, Loss, PathConfig, Policer, QueueConfig, Reordering, Trace};
 use crate::quantity::{read, read_option, read_or_table, read_range};
+use crate::stall::Stalls;
 use pcc::{Rate, Time};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -42,6 +43,10 @@ pub struct Link {
     /// Packets leave only at multiples of this.
     #[serde(deserialize_with = "read_option")]
     pub aggregation: Option<Duration>,
+    /// Times in which nothing comes out.
+    pub stalls: Option<Stalls>,
+    /// Times in which the bottleneck serves nothing: its queue fills, and what it could have carried is gone.
+    pub pauses: Option<Stalls>,
     /// Changes at given times.
     pub schedule: Vec<Change>,
     /// Random changes at regular times.
@@ -103,6 +108,15 @@ impl Link {
         if self.vary.is_some() && !self.schedule.is_empty() {
             return Err(("vary", "a link has either vary or a schedule".to_owned()));
         }
+        if let Some(Err((key, reason))) = self.stalls.as_ref().map(Stalls::check) {
+            return Err((if key == "every" { "stalls.every" } else { "stalls.length" }, reason));
+        }
+        if let Some(Err((key, reason))) = self.pauses.as_ref().map(Stalls::check) {
+            return Err((if key == "every" { "pauses.every" } else { "pauses.length" }, reason));
+        }
+        if self.pauses.is_some() && (self.rate.is_none() || self.vary.is_some() || !self.schedule.is_empty()) {
+            return Err(("pauses", "this needs a rate, and neither vary nor a schedule".to_owned()));
+        }
         if !self.schedule.is_sorted_by(|before, after| before.at <= after.at) {
             return Err(("schedule", "the changes must be in the order of time".to_owned()));
         }
@@ -121,7 +135,8 @@ impl Link {
 
     /// How often it changes at random.
     pub(super) fn changes_in(&self, duration: Duration) -> u128 {
-        self.vary.map_or(0, |vary| duration.as_nanos() / vary.every.as_nanos().max(1))
+        let of = |every: Duration| duration.as_nanos() / every.as_nanos().max(1);
+        self.vary.map_or(0, |vary| of(vary.every)) + self.pauses.as_ref().map_or(0, |pauses| 2 * of(pauses.every))
     }
 
     /// Whether it has a rate, from the start or later.
@@ -155,9 +170,10 @@ impl Link {
             (None, None, Some(mean)) => Capacity::Trace(Arc::new(Trace::lte(rng.u64(..), mean, duration))),
             (None, None, None) => Capacity::Unlimited,
         };
-        let schedule = match &self.vary {
-            Some(vary) => vary.changes(duration, rng),
-            None => self.schedule.clone(),
+        let schedule = match (&self.vary, &self.pauses, self.rate) {
+            (Some(vary), ..) => vary.changes(duration, rng),
+            (None, Some(pauses), Some(rate)) => changes_of(pauses, rate, duration, rng),
+            _ => self.schedule.clone(),
         };
         Ok(PathConfig {
             capacity,
@@ -168,9 +184,17 @@ impl Link {
             jitter: self.jitter,
             reordering: self.reordering,
             aggregation: self.aggregation.map(|period| Aggregation { period }),
+            stalls: self.stalls.clone(),
             schedule: schedule.into(),
         })
     }
+}
+
+/// The pauses of a bottleneck with this rate.
+fn changes_of(pauses: &Stalls, rate: Rate, duration: Duration, rng: &mut fastrand::Rng) -> Vec<Change> {
+    let change = |at, rate| Change { at, rate: Some(rate), ..Change::default() };
+    let pauses = pauses.within(duration, rng.fork());
+    pauses.flat_map(|(begins, ends)| [change(begins, Rate::ZERO), change(ends, rate)]).collect()
 }
 
 fn read_trace(file: &Path) -> Result<Trace, Fault> {

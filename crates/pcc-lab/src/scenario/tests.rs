@@ -152,3 +152,25 @@ fn only_settings_of_the_network_can_be_made() {
     assert_parts(&with("sysctl = { \"net.ipv4.../../kernel/panic\" = 1 }"), &["kernel.sysctl"]);
     assert_parts(&with("gso-max-segs = 0"), &["kernel.gso-max-segs", "at least 1"]);
 }
+
+#[test]
+fn hosts_are_named_and_changed() {
+    let error = |host: &str| error_with("controller = \"cubic\"", &format!("controller = \"cubic\"\n{host}"));
+    assert_parts(
+        &error("host = \"linx\""),
+        &["line 12", "\"linx\": there is no such host (did you mean \"linux\"?)", "busy-vm"],
+    );
+    assert_parts(&error("host = { base = \"linx\" }"), &["line 12", "did you mean \"linux\"?"]);
+    assert_parts(&error("host = { slck = \"1ms\" }"), &["line 12", "unknown field `slck`", "`slack`"]);
+    assert_parts(&error("host = { pacing = \"even\" }"), &["line 12", "unknown variant `even`", "`tick`"]);
+    assert_parts(&error("host = 3"), &["line 12", "a host such as \"linux\", or a table"]);
+    assert_parts(&error("host = { pacing = \"tick\" }"), &["x.toml:12: flow.0.host: this pacing needs a tick"]);
+    assert_parts(&error("sender-host = { tick = \"0s\" }"), &["x.toml:12: flow.0.sender-host: tick must be more"]);
+    let stalls = "receiver-host = { stalls = { every = \"0s\", length = \"1ms\" } }";
+    assert_parts(&error(stalls), &["x.toml:12: flow.0.receiver-host: stalls.every: this must be at least 10us"]);
+    let link = |line: &str| error_with("delay = \"10ms\"", &format!("delay = \"10ms\"\n{line}"));
+    assert_parts(&link("stalls = { every = \"1s\", length = 5 }"), &["line 8", "a length of stalls"]);
+    assert_parts(&link("stalls = { every = \"1us\", length = \"1ms\" }"), &["x.toml:8: link.0.stalls.every: "]);
+    let both = "pauses = { every = \"1s\", length = \"1ms\" }\nschedule = [{ at = \"1s\", loss = \"1%\" }]";
+    assert_parts(&link(both), &["x.toml:8: link.0.pauses: this needs a rate, and neither"]);
+}

@@ -10,8 +10,10 @@
 mod agenda;
 mod clock;
 mod flow;
+mod host;
 mod network;
 mod outcome;
+mod pacer;
 mod player;
 mod receiver;
 mod rtt;
@@ -24,8 +26,10 @@ mod wire;
 mod world;
 
 pub use clock::BIN;
+pub use host::{HostThread, ReceiverHost, SenderHost};
 pub use network::{Due, Network, Tick};
 pub use outcome::{Distribution, FlowOutcome, LinkOutcome, Outcome, Sample};
+pub use pacer::Pacing;
 pub use receiver::AckPolicy;
 pub use simulation::{FlowConfig, Simulation};
 pub use source::{App, Video};

@@ -48,16 +48,34 @@ pub(super) struct Receiver {
     newest: Option<u64>,
     /// When a delayed acknowledgement must go.
     ack_due: Option<Time>,
+    /// Of Linux's SACK compression, if it is on.
+    compression: Option<Compression>,
     /// All segments below this one have arrived.
     pub in_order: u64,
     /// Those beyond it, from `in_order` on.
     beyond: VecDeque<bool>,
 }
 
+/// Duplicate acknowledgements that are sent at once, the most that are put together, and for how long at most, or which share of a
+/// round trip (Linux, `__tcp_ack_snd_check`: `TCP_FASTRETRANS_THRESH`, `tcp_comp_sack_nr`, `tcp_comp_sack_delay_ns`).
+const DUPLICATES_AT_ONCE: u32 = 3;
+const MOST_COMPRESSED: u32 = 44;
+const MAX_COMPRESSION: Duration = Duration::from_millis(1);
+const COMPRESSION_SHARE: u32 = 20;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Compression {
+    /// Duplicate acknowledgements since data last arrived in order, those put together since the last one went.
+    duplicates: u32,
+    compressed: u32,
+    rtt: Duration,
+}
+
 impl Receiver {
-    pub fn new(policy: AckPolicy) -> Receiver {
+    pub fn new(policy: AckPolicy, sack_compression: bool) -> Receiver {
         Receiver {
             policy,
+            compression: sack_compression.then(Compression::default),
             receipts: VecDeque::new(),
             forgotten: 0,
             acked: 0,
@@ -70,16 +88,39 @@ impl Receiver {
 
     /// A packet arrives. Returns whether its segment is new, and the acknowledgement that it brings about.
     pub fn on_packet(&mut self, now: Time, number: u64, segment: u64) -> (bool, Option<Ack>) {
+        let (new, due) = self.take(now, number, segment);
+        (new, if due { self.ack(now) } else { None })
+    }
+
+    /// Takes a packet in. Returns whether its segment is new, and whether it should be acknowledged at once.
+    pub fn take(&mut self, now: Time, number: u64, segment: u64) -> (bool, bool) {
         self.receipts.push_back(Receipt { number, time: now });
         // Whatever hints at a loss is acknowledged at once (RFC 9000, section 13.2.1).
         let next = self.newest.map_or(0, |newest| newest + 1);
         self.newest = self.newest.max(Some(number));
         let waiting = self.forgotten + self.receipts.len() as u64 - self.acked;
-        if waiting >= self.policy.every || number != next {
-            return (self.take_segment(segment), self.ack(now));
+        let before = self.in_order;
+        let new = self.take_segment(segment);
+        let (wait, at_once) = match &mut self.compression {
+            Some(compression) if new && self.in_order == before => compression.duplicate(),
+            Some(compression) => {
+                compression.duplicates = 0;
+                (self.policy.max_delay, !new || self.in_order > before + 1)
+            }
+            None => (self.policy.max_delay, number != next),
+        };
+        let patient = self.compression.is_some() && self.in_order == before;
+        let due = at_once || (!patient && waiting >= self.policy.every);
+        if !due {
+            let at = now + wait;
+            self.ack_due = Some(self.ack_due.map_or(at, |due| due.min(at)));
         }
-        self.ack_due = self.ack_due.or(Some(now + self.policy.max_delay));
-        (self.take_segment(segment), None)
+        (new, due)
+    }
+
+    /// Tells SACK compression the round-trip time.
+    pub fn set_rtt(&mut self, rtt: Duration) {
+        self.compression.iter_mut().for_each(|compression| compression.rtt = rtt);
     }
 
     fn take_segment(&mut self, segment: u64) -> bool {
@@ -101,8 +142,9 @@ impl Receiver {
     }
 
     /// The acknowledgement of all that has arrived.
-    fn ack(&mut self, now: Time) -> Option<Ack> {
+    pub fn ack(&mut self, now: Time) -> Option<Ack> {
         self.ack_due = None;
+        self.compression.iter_mut().for_each(|compression| compression.compressed = 0);
         self.acked = self.forgotten + self.receipts.len() as u64;
         let newest = self.receipts.back()?;
         Some(Ack { receipts: self.acked, delay: now.since(newest.time) })
@@ -133,6 +175,18 @@ impl Receiver {
     }
 }
 
+impl Compression {
+    /// A packet beyond a gap: how long its acknowledgement may wait, and whether it goes at once.
+    fn duplicate(&mut self) -> (Duration, bool) {
+        if self.duplicates < DUPLICATES_AT_ONCE {
+            self.duplicates += 1;
+            return (Duration::ZERO, true);
+        }
+        self.compressed += 1;
+        (MAX_COMPRESSION.min(self.rtt / COMPRESSION_SHARE), self.compressed > MOST_COMPRESSED)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,7 +196,7 @@ mod tests {
     }
 
     fn delayed() -> Receiver {
-        Receiver::new(AckPolicy { every: 2, max_delay: Duration::from_millis(25) })
+        Receiver::new(AckPolicy { every: 2, max_delay: Duration::from_millis(25) }, false)
     }
 
     #[test]
@@ -177,10 +231,26 @@ mod tests {
 
     #[test]
     fn a_later_acknowledgement_makes_up_for_a_lost_one() {
-        let mut receiver = Receiver::new(AckPolicy::default());
+        let mut receiver = Receiver::new(AckPolicy::default(), false);
         let acks: Vec<Ack> = (0..3).filter_map(|n| receiver.on_packet(at(n), n, n).1).collect();
         let heard: Vec<u64> = std::iter::from_fn(|| receiver.report(&acks[2])).map(|receipt| receipt.number).collect();
         assert_eq!(heard, [0, 1, 2]);
         assert!(receiver.report(&acks[1]).is_none(), "overtaken");
+    }
+
+    /// Three duplicates at once, then one acknowledgement for a twentieth of a round trip, or 44 packets; what fills the gap at once.
+    #[test]
+    fn sacks_are_compressed_while_a_gap_is_open() {
+        let us = |us: u64| Time::from_nanos(us * 1000);
+        let mut receiver = Receiver::new(AckPolicy { every: 2, max_delay: Duration::from_millis(40) }, true);
+        receiver.set_rtt(Duration::from_millis(10));
+        receiver.on_packet(us(0), 0, 0);
+        let at_once: Vec<bool> = (2..8).map(|n| receiver.on_packet(us(100 + n), n, n).1.is_some()).collect();
+        assert_eq!(at_once, [true, true, true, false, false, false]);
+        assert_eq!(receiver.next_event(), Some(us(605)), "half a millisecond after the first that waits");
+        assert_eq!(receiver.on_time(us(605)).map(|ack| ack.receipts), Some(7));
+        let after = (8..60).position(|n| receiver.on_packet(us(700), n, n).1.is_some());
+        assert_eq!(after, Some(44));
+        assert!(receiver.on_packet(us(800), 60, 1).1.is_some(), "the gap is filled");
     }
 }

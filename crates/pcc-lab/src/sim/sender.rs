@@ -1,16 +1,21 @@
 //! The sending end of a flow: pacing, loss detection as in RFC 9002, retransmission.
 
+use super::pacer::{Pacer, Pacing};
 use super::receiver::{Ack, Receiver};
 use super::rtt::RttEstimate;
 use super::source::Source;
-use pcc::{AckedPacket, CongestionControl, LostPacket, PacketTable, SentPacket, Time};
+use pcc::{AckedPacket, CongestionControl, LostPacket, PacketTable, Rate, SentPacket, Time};
 use std::collections::VecDeque;
 use std::time::Duration;
 
 /// The packet threshold (RFC 9002, section 6.1.1).
 const PACKET_THRESHOLD: u64 = 3;
-/// Deterministic pacing into a drop-tail queue locks the phases of flows (SPEC 0.7): each gap varies by this fraction.
-const SEND_JITTER: f64 = 0.1;
+/// A sender whose last packet left longer ago doesn't wait to fill a burst, and neither does one that may send this fraction of its
+/// window (Linux, `tcp_tso_should_defer`, `sysctl_tcp_tso_win_divisor`).
+const LONG_AGO: Duration = Duration::from_millis(1);
+const WINDOW_DIVISOR: u64 = 3;
+/// A window-based sender's bursts are sized by 1.2 times its window per round trip (`sysctl_tcp_pacing_ca_ratio`).
+const RATE_OF_WINDOW: f64 = 1.2;
 
 /// A packet that was sent and of which the sender has not heard.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +46,9 @@ pub(super) struct Counts {
 pub(super) struct Sender {
     control: Box<dyn CongestionControl>,
     pub source: Source,
-    rng: fastrand::Rng,
+    pacer: Pacer,
+    /// It waits for acknowledgements to fill a burst.
+    deferred: bool,
     packet_bytes: u32,
     outstanding: PacketTable<Outstanding>,
     in_flight: u64,
@@ -49,8 +56,6 @@ pub(super) struct Sender {
     next_segment: u64,
     /// Segments that were lost and wait to be sent again.
     repeat: VecDeque<u64>,
-    /// The pacer lets the next packet go at this time.
-    next_send: Time,
     last_sent: Time,
     largest_acked: Option<u64>,
     rtt: RttEstimate,
@@ -67,20 +72,21 @@ impl Sender {
         start: Time,
         packet_bytes: u32,
         max_ack_delay: Duration,
+        pacing: Pacing,
         rng: fastrand::Rng,
     ) -> Sender {
         control.on_mtu_change(packet_bytes.into());
         Sender {
             control,
             source,
-            rng,
+            pacer: Pacer::new(pacing, start, rng),
+            deferred: false,
             packet_bytes,
             outstanding: PacketTable::default(),
             in_flight: 0,
             next_number: 0,
             next_segment: 0,
             repeat: VecDeque::new(),
-            next_send: start,
             last_sent: start,
             largest_acked: None,
             rtt: RttEstimate::new(max_ack_delay),
@@ -103,11 +109,16 @@ impl Sender {
         self.in_flight == 0 || self.in_flight + u64::from(self.packet_bytes) <= self.control.in_flight_cap()
     }
 
+    /// The round-trip time, smoothed.
+    pub fn smoothed_rtt(&self) -> Option<Duration> {
+        self.rtt.smoothed()
+    }
+
     /// When [`on_time`](Self::on_time) and then [`send`](Self::send) want to be called.
     pub fn next_event(&self, now: Time) -> Option<Time> {
-        let send = if self.may_send() {
+        let send = if !self.deferred && self.may_send() {
             let ready = if self.repeat.is_empty() { self.source.next_ready(now, self.next_segment) } else { Some(now) };
-            ready.map(|ready| ready.max(self.next_send))
+            ready.map(|ready| self.pacer.earliest(ready))
         } else {
             None
         };
@@ -147,6 +158,7 @@ impl Sender {
         }
         self.detect_losses(now);
         self.control.on_batch_end(now);
+        self.deferred = false;
     }
 
     /// Declares lost what was overtaken by three packets or 9/8 of a round trip; returns whether something was.
@@ -170,6 +182,7 @@ impl Sender {
 
     /// Serves the timers that are due.
     pub fn on_time(&mut self, now: Time) {
+        self.deferred = false;
         if self.timer().is_some_and(|due| due <= now) {
             if self.detect_losses(now) {
                 self.control.on_batch_end(now);
@@ -190,10 +203,20 @@ impl Sender {
             self.probe = false;
             self.next_waiting(now).or_else(|| self.oldest_outstanding())?
         } else {
-            if now < self.next_send || !self.may_send() {
+            if !self.pacer.lets_go(now) {
+                return None;
+            }
+            if !self.may_send() {
+                self.pacer.forgive(now);
+                return None;
+            }
+            if self.pacer.is_bursty() && !self.pacer.in_burst() && !self.begins_burst(now) {
+                self.deferred = true;
                 return None;
             }
             let Some(segment) = self.next_waiting(now) else {
+                self.pacer.end_burst(now, self.control.pacing_rate());
+                self.pacer.forgive(now);
                 self.control.on_app_limited(now);
                 return None;
             };
@@ -206,20 +229,38 @@ impl Sender {
         self.counts.sent += 1;
         self.last_sent = now;
         self.control.on_packet_sent(&SentPacket { time: now, number, bytes: bytes.into() });
-        self.pace(now, bytes.into());
+        self.pacer.on_sent(now, bytes.into(), self.control.pacing_rate());
         Some(Departure { number, segment, bytes })
     }
 
-    fn pace(&mut self, now: Time, bytes: u64) {
-        let Some(rate) = self.control.pacing_rate() else {
-            self.next_send = now;
-            return;
+    /// Begins a burst, unless it is worth waiting until the window has room for a full one (`tcp_tso_should_defer`).
+    fn begins_burst(&mut self, now: Time) -> bool {
+        let (packet, cap) = (u64::from(self.packet_bytes), self.control.in_flight_cap());
+        let room = cap.saturating_sub(self.in_flight) / packet;
+        let full = self.pacer.burst_packets(self.burst_rate(), packet);
+        let beyond = self.next_segment.saturating_add(room);
+        // The next acknowledgement is half a round trip away, or more; a round trip that isn't known yet is.
+        let acked_late = || match (self.rtt.smoothed(), self.outstanding.first()) {
+            (Some(rtt), Some((_, oldest))) => oldest.sent + rtt / 2 > now,
+            _ => true,
         };
-        let gap = rate.time_for(bytes);
-        let varied = 1.0 + SEND_JITTER * (2.0 * self.rng.f64() - 1.0);
-        // A sender that was blocked makes up for at most half a gap, as Linux does: no bursts.
-        let base = self.next_send.max(now - gap / 2);
-        self.next_send = base + Duration::from_nanos((gap.as_nanos() as f64 * varied) as u64);
+        let goes = room >= full
+            || room >= cap / packet / WINDOW_DIVISOR
+            || !self.repeat.is_empty()
+            || now.since(self.last_sent) > LONG_AGO
+            || !self.source.is_ready(now, beyond)
+            || acked_late();
+        if goes {
+            self.pacer.begin_burst(full.min(room).max(1));
+        }
+        goes
+    }
+
+    /// The rate that sizes bursts.
+    fn burst_rate(&self) -> Option<Rate> {
+        let of_window =
+            || Some(Rate::from_bytes_over(self.control.in_flight_cap(), self.rtt.smoothed()?) * RATE_OF_WINDOW);
+        self.control.pacing_rate().or_else(of_window)
     }
 
     /// What is lost goes before what is new.

@@ -1,5 +1,6 @@
 //! What to simulate.
 
+use super::host::{ReceiverHost, SenderHost};
 use super::receiver::AckPolicy;
 use super::source::App;
 use super::wire::PACKET_BYTES;
@@ -61,6 +62,10 @@ pub struct FlowConfig {
     pub reverse_delay: Duration,
     /// When its receiver acknowledges.
     pub acks: AckPolicy,
+    /// The host that sends; perfect unless said otherwise.
+    pub sender: SenderHost,
+    /// The host that receives; perfect unless said otherwise.
+    pub receiver: ReceiverHost,
 }
 
 impl FlowConfig {
@@ -75,6 +80,8 @@ impl FlowConfig {
             reverse: None,
             reverse_delay,
             acks: AckPolicy::default(),
+            sender: SenderHost::default(),
+            receiver: ReceiverHost::default(),
         }
     }
 }

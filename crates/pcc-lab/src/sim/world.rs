@@ -52,8 +52,8 @@ impl World {
         let links = links.iter().map(|link| (link, seeds.u64(..)));
         let mut network = Network::new(links, flows.len(), measure_from, record);
         let flow = |flow| Flow::new(flow, packet_bytes, end, seeds.fork());
-        let flows: Vec<Flow> = flows.into_iter().map(flow).collect();
-        for (index, flow) in flows.iter().enumerate() {
+        let mut flows: Vec<Flow> = flows.into_iter().map(flow).collect();
+        for (index, flow) in flows.iter_mut().enumerate() {
             network.wake(index, flow.next_event(Time::ZERO));
         }
         World { network, flows, end }

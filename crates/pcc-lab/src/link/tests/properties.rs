@@ -1,4 +1,5 @@
 use super::*;
+use crate::stall::{Lengths, Stalls};
 use proptest::prelude::*;
 
 /// A packet: the gap to the one before in ns, its flow, its bytes.
@@ -53,6 +54,13 @@ fn any_schedule() -> impl Strategy<Value = Vec<Change>> {
     })
 }
 
+fn any_stalls() -> impl Strategy<Value = Stalls> {
+    (1_000_000..100_000_000u64, 0..50_000_000u64).prop_map(|(every, length)| Stalls {
+        every: Duration::from_nanos(every),
+        length: Lengths::Exponential(Duration::from_nanos(length)),
+    })
+}
+
 /// One of four flows, of which two share a queue of FQ-CoDel.
 fn any_flow() -> impl Strategy<Value = u32> {
     prop::sample::select(vec![0, 1, 2, 1024])
@@ -67,13 +75,20 @@ fn any_path() -> impl Strategy<Value = (PathConfig, Vec<Entry>)> {
     let aggregation = nanos(50_000_000).prop_map(|period| Aggregation { period });
     let config = (
         (capacity, nanos(1_000_000_000), any_queue(), any_loss(), nanos(10_000_000)),
-        (prop::option::of(policer), prop::option::of(reordering), prop::option::of(aggregation), any_schedule()),
+        (
+            prop::option::of(policer),
+            prop::option::of(reordering),
+            prop::option::of(aggregation),
+            prop::option::of(any_stalls()),
+            any_schedule(),
+        ),
     );
-    let config =
-        config.prop_map(|((capacity, delay, queue, loss, jitter), (policer, reordering, aggregation, schedule))| {
+    let config = config.prop_map(
+        |((capacity, delay, queue, loss, jitter), (policer, reordering, aggregation, stalls, schedule))| {
             let schedule = schedule.into();
-            PathConfig { capacity, delay, queue, policer, loss, jitter, reordering, aggregation, schedule }
-        });
+            PathConfig { capacity, delay, queue, policer, loss, jitter, reordering, aggregation, stalls, schedule }
+        },
+    );
     (config, prop::collection::vec((prop_oneof![Just(0), 0..5_000_000u64], any_flow(), 0..2000u64), 0..300))
 }
 
