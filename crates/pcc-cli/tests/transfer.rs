@@ -1,6 +1,9 @@
 //! `pcc send` and `pcc recv` over loopback.
 
 mod common;
+#[cfg(target_os = "linux")]
+#[path = "transfer/power.rs"]
+mod power;
 
 use common::{Relay, forge, names, pcc, receiver, sender, start, tree, write_file};
 use std::fs;

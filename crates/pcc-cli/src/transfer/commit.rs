@@ -1,13 +1,15 @@
 //! From the staging folder to final names: nothing outside the destination, nothing replaced without being asked.
 
+use super::disk::{self, Disk};
 use super::failure::{Context, Failure, Kind, Result, printable};
 use super::manifest::{Entry, Manifest, Mtime, What};
 use super::staging::Staging;
 use cap_std::fs::{Dir, MetadataExt};
 use rustix::fs::{
-    AtFlags, RenameFlags, Timespec, Timestamps, linkat, renameat, renameat_with, statat, unlinkat, utimensat,
+    AtFlags, RenameFlags, Timespec, Timestamps, futimens, linkat, renameat, renameat_with, statat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -72,7 +74,7 @@ pub fn prepare(staging: &Staging, manifest: &Manifest) -> Result<()> {
         match &entry.what {
             What::Dir { .. } => {}
             What::File { mtime, .. } => {
-                set_mtime(&staging.data, Path::new(&staged), *mtime)
+                utimensat(&staging.data, &staged, &times(*mtime), AtFlags::SYMLINK_NOFOLLOW)
                     .doing(|| format!("set the time of \"{}\"", entry.shown()))?;
             }
             What::Link { target } => {
@@ -85,31 +87,60 @@ pub fn prepare(staging: &Staging, manifest: &Manifest) -> Result<()> {
     Ok(())
 }
 
-fn set_mtime(dir: &Dir, path: &Path, mtime: Mtime) -> rustix::io::Result<()> {
+fn times(mtime: Mtime) -> Timestamps {
     let unchanged = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT as _ };
     let then = Timespec { tv_sec: mtime.secs, tv_nsec: mtime.nanos.into() };
-    utimensat(dir, path, &Timestamps { last_access: unchanged, last_modification: then }, AtFlags::SYMLINK_NOFOLLOW)
+    Timestamps { last_access: unchanged, last_modification: then }
 }
 
-/// Moves every staged file to its final name. What is no longer staged has been moved by an attempt that was cut.
-pub fn publish(staging: &Staging, manifest: &Manifest, overwrite: bool) -> Result<()> {
-    let mut made = Vec::new();
-    for (index, entry) in manifest.entries.iter().enumerate() {
+/// The folders that are not there yet.
+pub fn missing_folders(staging: &Staging, manifest: &Manifest) -> Vec<u32> {
+    let is_missing = |entry: &Entry| {
+        matches!(entry.what, What::Dir { .. })
+            && matches!(staging.destination.symlink_metadata(os_path(&entry.path)), Err(e) if e.kind() == ErrorKind::NotFound)
+    };
+    (0u32..).zip(&manifest.entries).filter(|(_, entry)| is_missing(entry)).map(|(index, _)| index).collect()
+}
+
+/// Moves every staged file to its final name, where it survives a loss of power. What is no longer staged has been moved
+/// by an attempt that was cut; `ours` are the folders that such an attempt may have made.
+pub fn publish(
+    staging: &Staging,
+    manifest: &Manifest,
+    overwrite: bool,
+    ours: &HashSet<u32>,
+    disk: &impl Disk,
+) -> Result<()> {
+    let mut folders = Vec::new();
+    for (index, entry) in (0u32..).zip(&manifest.entries) {
         match &entry.what {
-            What::Dir { mtime } => match staging.destination.create_dir(os_path(&entry.path)) {
-                Ok(()) => made.push((entry, *mtime)),
-                Err(e) if e.kind() == ErrorKind::AlreadyExists => check_is_dir(staging, entry)?,
+            What::Dir { .. } => match staging.destination.create_dir(os_path(&entry.path)) {
+                Ok(()) => folders.push((entry, true)),
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+                    check_is_dir(staging, entry)?;
+                    folders.push((entry, ours.contains(&index)));
+                }
                 Err(e) => return Err(Failure::io(format!("make the folder \"{}\"", entry.shown()), &e)),
             },
             _ => publish_one(staging, entry, &index.to_string(), overwrite)?,
         }
     }
     // Innermost first, and after everything in them, because that changes their times.
-    for (entry, mtime) in made.into_iter().rev() {
-        let (parent, name) = parent_dir(staging, entry)?;
-        set_mtime(&parent, Path::new(name), mtime).doing(|| format!("set the time of \"{}\"", entry.shown()))?;
+    for (entry, made) in folders.into_iter().rev() {
+        complete_folder(staging, entry, made, disk)?;
     }
-    Ok(())
+    let destination = disk::open(&staging.destination).doing(|| format!("open {}", staging.path.display()))?;
+    disk.sync_folder(&destination, &staging.path)
+}
+
+/// Gives a folder that was made its time, and makes the names in it last.
+fn complete_folder(staging: &Staging, entry: &Entry, made: bool, disk: &impl Disk) -> Result<()> {
+    let folder = staging.destination.open_dir(os_path(&entry.path)).and_then(|folder| Ok(disk::open(&folder)?));
+    let folder = folder.doing(|| format!("open the folder \"{}\"", entry.shown()))?;
+    if let (What::Dir { mtime }, true) = (&entry.what, made) {
+        futimens(&folder, &times(*mtime)).doing(|| format!("set the time of \"{}\"", entry.shown()))?;
+    }
+    disk.sync_folder(&folder, &staging.path.join(os_path(&entry.path)))
 }
 
 fn check_is_dir(staging: &Staging, entry: &Entry) -> Result<()> {

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod commit;
+mod disk;
 mod endpoint;
 mod failure;
 mod identity;

@@ -75,13 +75,13 @@ struct Summary {
 
 impl Shared {
     /// Takes up what is in the staging folder; hashing it goes on in the background, and sessions wait for it. The second
-    /// value tells if that fails.
+    /// value tells the outcome: whether the transfer is complete.
     pub async fn start(
         staging: Staging,
         encoded: Option<Vec<u8>>,
         overwrite: bool,
         reporter: Arc<Reporter>,
-    ) -> (Arc<Self>, oneshot::Receiver<Failure>) {
+    ) -> (Arc<Self>, oneshot::Receiver<Result<bool>>) {
         let shared = Arc::new(Self {
             state: Arc::new(tokio::sync::Mutex::new(State::Gone)),
             overwrite,
@@ -92,30 +92,42 @@ impl Shared {
             summary: Mutex::new(None),
         });
         let mut state = shared.state.clone().lock_owned().await;
-        let (failed, failure) = oneshot::channel();
+        let (tell, outcome) = oneshot::channel();
         match encoded {
             None => *state = State::Fresh(staging),
             Some(encoded) => {
                 let shared = shared.clone();
-                spawn_blocking(move || match shared.resume(staging, &encoded) {
-                    Ok(store) => *state = State::Bound(Box::new(store)),
-                    Err(e) => drop(failed.send(e)),
+                spawn_blocking(move || {
+                    let resumed = shared.resume(staging, &encoded).map(|store| {
+                        let complete = store.is_published();
+                        *state = State::Bound(Box::new(store));
+                        complete
+                    });
+                    // First, because whoever hears of it may want the state.
+                    drop(state);
+                    drop(tell.send(resumed));
                 });
             }
         }
-        (shared, failure)
+        (shared, outcome)
     }
 
     fn resume(&self, staging: Staging, encoded: &[u8]) -> Result<Store> {
         let mut shown = Instant::now();
-        Store::resume(staging, encoded, |bytes, total| {
+        let mut store = Store::resume(staging, encoded, |bytes, total| {
             self.checked.store(bytes, Ordering::Relaxed);
             self.to_check.store(total, Ordering::Relaxed);
             if shown.elapsed() >= INTERVAL || bytes == total {
                 shown = Instant::now();
                 self.reporter.event(&Event::Checking { bytes, total });
             }
-        })
+        })?;
+        if store.is_committed() {
+            // Nothing is missing but names: no sender is needed for them.
+            self.note_start(&store);
+            store.commit(self.overwrite)?;
+        }
+        Ok(store)
     }
 
     /// The manifest that this transfer is bound to.

@@ -210,3 +210,91 @@ fn bitmaps_and_runs() {
         assert!(Bitmap::from_runs(200, runs).is_none(), "{runs:?}");
     }
 }
+
+/// The disk of this machine, and what it found in the destination whenever it was asked to sync.
+#[derive(Default)]
+struct Watched(std::cell::RefCell<Vec<String>>);
+
+impl Watched {
+    fn note(&self, what: &str, path: &std::path::Path) {
+        let names = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.filter(|name| !name.starts_with(".pcc-")).collect();
+        names.sort();
+        let name = path.file_name().unwrap().to_string_lossy();
+        self.0.borrow_mut().push(format!("{what} {name}: {}", names.join(" ")));
+    }
+}
+
+impl Disk for Watched {
+    fn sync_files(&self, staging: &Staging) -> Result<()> {
+        self.note("files", &staging.path);
+        RealDisk.sync_files(staging)
+    }
+
+    fn sync_folder(&self, folder: &std::fs::File, path: &std::path::Path) -> Result<()> {
+        self.note("folder", path);
+        RealDisk.sync_folder(folder, path)
+    }
+}
+
+fn tree() -> Vec<u8> {
+    let dir = |path: &str| Entry { path: path.into(), what: What::Dir { mtime: NOW } };
+    let file = |path: &str| Entry { path: path.into(), what: What::File { size: 3, executable: false, mtime: NOW } };
+    let entries = vec![dir("d"), file("d/a"), dir("d/e"), file("d/e/b"), file("d/e/c"), file("f")];
+    Manifest::new(entries).unwrap().encode().unwrap()
+}
+
+fn fill(store: &mut Store) {
+    for file in [1, 3, 4, 5] {
+        put(store, file, 0, b"abc").unwrap();
+    }
+}
+
+#[test]
+fn contents_are_on_disk_before_names_and_each_folder_once_after_them() {
+    let outer = tempfile::tempdir().unwrap();
+    let to = outer.path().join("to");
+    let mut store = bind(&to, &tree());
+    fill(&mut store);
+    let disk = Watched::default();
+    store.commit_on(&disk, false).unwrap();
+    assert_eq!(disk.0.take(), ["files to: ", "folder e: b c", "folder d: a e", "folder to: d f"]);
+    store.commit_on(&disk, false).unwrap();
+    assert!(disk.0.take().is_empty(), "all is done");
+}
+
+#[test]
+fn what_a_cut_left_undone_is_made_good() {
+    let outer = tempfile::tempdir().unwrap();
+    let to = outer.path().join("to");
+    let mut store = bind(&to, &tree());
+    fill(&mut store);
+    store.seal(&RealDisk).unwrap();
+    // A cut in the middle of giving names, before any folder is complete.
+    std::fs::create_dir_all(to.join("d/e")).unwrap();
+    std::fs::rename(std::path::Path::new(&store.staging.shown()).join("data/3"), to.join("d/e/b")).unwrap();
+    drop(store);
+    let mut store = resume(&to);
+    assert!(store.is_committed() && store.is_complete());
+    let disk = Watched::default();
+    store.commit_on(&disk, false).unwrap();
+    assert_eq!(disk.0.take(), ["folder e: b c", "folder d: a e", "folder to: d f"]);
+    let then = std::time::UNIX_EPOCH + std::time::Duration::new(1_700_000_000, 5);
+    for name in ["d", "d/e", "d/a", "d/e/b", "d/e/c", "f"] {
+        assert_eq!(to.join(name).metadata().unwrap().modified().unwrap(), then, "{name}");
+    }
+}
+
+#[test]
+fn folders_that_were_there_keep_their_times() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("d")).unwrap();
+    let mut store = bind(dir.path(), &tree());
+    fill(&mut store);
+    store.seal(&RealDisk).unwrap();
+    drop(store);
+    resume(dir.path()).commit(false).unwrap();
+    let modified = |name| dir.path().join(name).metadata().unwrap().modified().unwrap();
+    assert_ne!(modified("d"), modified("d/a"));
+    assert_eq!(modified("d/e"), modified("d/a"));
+}

@@ -116,6 +116,11 @@ impl Pcc {
         kill_process(Pid::from_child(&self.child), signal).expect("signal");
     }
 
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Whether it still runs.
     pub fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("wait").is_none()
