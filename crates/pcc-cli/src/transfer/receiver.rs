@@ -1,5 +1,6 @@
 //! `pcc recv`: waits for whoever holds the ticket.
 
+use super::commit::Rules;
 use super::endpoint;
 use super::failure::{Context, Failure, Kind, Result};
 use super::identity::proof;
@@ -44,8 +45,8 @@ pub struct Options {
     pub listen: Option<SocketAddr>,
     /// Further addresses for the ticket.
     pub advertise: Vec<SocketAddr>,
-    /// Whether files that exist are replaced.
-    pub overwrite: bool,
+    /// What the user wants of what comes.
+    pub rules: Rules,
 }
 
 /// A receiver that listens.
@@ -120,7 +121,7 @@ impl Receiver {
                 return Err(failure);
             }
         };
-        let (shared, resume) = Shared::start(staging, encoded, options.overwrite, reporter.clone()).await;
+        let (shared, resume) = Shared::start(staging, encoded, options.rules, reporter.clone()).await;
         let receiver = Self {
             endpoint,
             secret: ticket.secret,

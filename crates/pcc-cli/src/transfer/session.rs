@@ -1,6 +1,7 @@
 //! One authenticated connection at the receiver, from the manifest to the confirmation.
 
 use super::blocks;
+use super::commit::Rules;
 use super::endpoint;
 use super::failure::{Failure, Kind, Result};
 use super::manifest::{self, Manifest};
@@ -58,7 +59,7 @@ pub enum End {
 /// What sessions, one after the other, share.
 pub struct Shared {
     state: Arc<tokio::sync::Mutex<State>>,
-    overwrite: bool,
+    rules: Rules,
     reporter: Arc<Reporter>,
     bound: Mutex<Option<[u8; 32]>>,
     checked: AtomicU64,
@@ -79,12 +80,12 @@ impl Shared {
     pub async fn start(
         staging: Staging,
         encoded: Option<Vec<u8>>,
-        overwrite: bool,
+        rules: Rules,
         reporter: Arc<Reporter>,
     ) -> (Arc<Self>, oneshot::Receiver<Result<bool>>) {
         let shared = Arc::new(Self {
             state: Arc::new(tokio::sync::Mutex::new(State::Gone)),
-            overwrite,
+            rules,
             reporter,
             bound: Mutex::new(encoded.as_ref().map(|bytes| *blake3::hash(bytes).as_bytes())),
             checked: AtomicU64::new(0),
@@ -125,7 +126,7 @@ impl Shared {
         if store.is_committed() {
             // Nothing is missing but names: no sender is needed for them.
             self.note_start(&store);
-            store.commit(self.overwrite)?;
+            store.commit(self.rules)?;
         }
         Ok(store)
     }
@@ -238,8 +239,8 @@ async fn bind(peer: &mut Peer, staging: Staging, shared: &Shared) -> (State, Res
         Ok(encoded) => encoded,
         Err(failure) => return (State::Fresh(staging), Err(failure)),
     };
-    let overwrite = shared.overwrite;
-    let bound = spawn_blocking(move || match Admitted::bind(&staging, &encoded, overwrite) {
+    let rules = shared.rules;
+    let bound = spawn_blocking(move || match Admitted::bind(&staging, &encoded, rules) {
         Ok(admitted) => (State::Bound(Box::new(Store::new(staging, admitted))), Ok(())),
         Err(failure) => (State::Fresh(staging), Err(failure)),
     });
@@ -309,10 +310,10 @@ async fn receive(peer: &mut Peer, store: Box<Store>, shared: &Arc<Shared>) -> Re
     let total = manifest.bytes;
     let stored = Arc::new(AtomicU64::new(store.stored()));
     let (work, queue) = mpsc::channel(QUEUE);
-    let (counter, overwrite) = (stored.clone(), shared.overwrite);
+    let (counter, rules) = (stored.clone(), shared.rules);
     let mut writer = spawn_blocking(move || {
         let mut store = store;
-        let result = write(&mut store, queue, &counter, overwrite);
+        let result = write(&mut store, queue, &counter, rules);
         (store, result.map_err(Stop::writing))
     });
     let connection = peer.connection.clone();
@@ -365,7 +366,7 @@ async fn receive(peer: &mut Peer, store: Box<Store>, shared: &Arc<Shared>) -> Re
 }
 
 /// The thread that verifies and writes; when all is there it also gives the files their names.
-fn write(store: &mut Store, mut queue: mpsc::Receiver<Work>, stored: &AtomicU64, overwrite: bool) -> Result<()> {
+fn write(store: &mut Store, mut queue: mpsc::Receiver<Work>, stored: &AtomicU64, rules: Rules) -> Result<()> {
     while !store.is_complete() {
         match queue.blocking_recv() {
             None => return Ok(()),
@@ -374,7 +375,7 @@ fn write(store: &mut Store, mut queue: mpsc::Receiver<Work>, stored: &AtomicU64,
         }
         stored.store(store.stored(), Ordering::Relaxed);
     }
-    store.commit(overwrite)
+    store.commit(rules)
 }
 
 /// Reads the records of one stream.

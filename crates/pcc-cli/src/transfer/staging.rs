@@ -18,7 +18,7 @@ const IDENTITY: &str = "receiver";
 const MANIFEST: &str = "manifest";
 const JOURNAL: &str = "journal";
 const DATA: &str = "data";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct Saved {

@@ -1,13 +1,13 @@
 //! The receiving end of a transfer on disk: verified blocks, the journal that remembers them, and what is still missing.
 
 use super::blocks;
-use super::commit;
+use super::commit::{self, Rules};
 use super::disk::{Disk, RealDisk};
 use super::failure::{Context, Failure, Kind, Result};
 use super::manifest::{Manifest, What};
 use super::protocol::{RECORD_LEN, Record};
 use super::staging::Staging;
-use cap_std::fs::{OpenOptions, OpenOptionsExt};
+use cap_std::fs::{OpenOptions, OpenOptionsExt, Permissions, PermissionsExt};
 use std::collections::{HashMap, HashSet};
 use std::io::{BufReader, ErrorKind, Read, Write};
 use std::os::unix::fs::FileExt;
@@ -57,9 +57,9 @@ pub struct Admitted {
 
 impl Admitted {
     /// Checks the manifest of the first sender, and if there are no objections binds the staging folder to it.
-    pub fn bind(staging: &Staging, encoded: &[u8], overwrite: bool) -> Result<Self> {
+    pub fn bind(staging: &Staging, encoded: &[u8], rules: Rules) -> Result<Self> {
         let manifest = Manifest::decode(encoded)?;
-        commit::check(staging, &manifest, overwrite)?;
+        commit::check(staging, &manifest, rules)?;
         commit::check_space(staging, manifest.bytes)?;
         staging.save_manifest(encoded)?;
         Self::open(staging, encoded, manifest)
@@ -203,14 +203,21 @@ impl Store {
         self.file(file).is_ok_and(|f| f.read_exact_at(data, u64::from(block) * blocks::BLOCK).is_ok())
     }
 
-    /// The staged file, created on first use with the permissions that it will have.
+    /// The staged file, created on first use. Only this user may read it until it has its name.
     fn file(&mut self, file: u32) -> Result<&std::fs::File> {
         if self.open.as_ref().is_none_or(|(open, _)| *open != file) {
             let entry = &self.manifest.entries[file as usize];
-            let mode = if matches!(entry.what, What::File { executable: true, .. }) { 0o777 } else { 0o666 };
+            let (data, name) = (&self.staging.data, file.to_string());
             let mut options = OpenOptions::new();
-            options.create(true).read(true).write(true).mode(mode);
-            let opened = self.staging.data.open_with(file.to_string(), &options);
+            options.create(true).read(true).write(true).mode(0o600);
+            let opened = data.open_with(&name, &options).or_else(|e| match e.kind() {
+                // It had its final permissions already when an attempt was cut.
+                ErrorKind::PermissionDenied => {
+                    data.set_permissions(&name, Permissions::from_mode(0o600))?;
+                    data.open_with(&name, &options)
+                }
+                _ => Err(e),
+            });
             let shown = || format!("write \"{}\" in {}", entry.shown(), self.staging.shown());
             self.open = Some((file, opened.doing(shown)?.into_std()));
         }
@@ -348,22 +355,22 @@ impl Store {
     }
 
     /// Gives everything its final name, where it survives a loss of power. Can be repeated after a cut.
-    pub fn commit(&mut self, overwrite: bool) -> Result<()> {
-        self.commit_on(&RealDisk, overwrite)
+    pub fn commit(&mut self, rules: Rules) -> Result<()> {
+        self.commit_on(&RealDisk, rules)
     }
 
-    fn commit_on(&mut self, disk: &impl Disk, overwrite: bool) -> Result<()> {
+    fn commit_on(&mut self, disk: &impl Disk, rules: Rules) -> Result<()> {
         if self.published {
             return Ok(());
         }
-        self.seal(disk)?;
-        commit::publish(&self.staging, &self.manifest, overwrite, &self.new_folders, disk)?;
+        self.seal(disk, rules)?;
+        commit::publish(&self.staging, &self.manifest, rules, &self.new_folders, disk)?;
         self.published = true;
         Ok(())
     }
 
     /// Completes everything under its staged name, and notes that names may be given from now on.
-    pub(super) fn seal(&mut self, disk: &impl Disk) -> Result<()> {
+    pub(super) fn seal(&mut self, disk: &impl Disk, rules: Rules) -> Result<()> {
         if self.committed {
             return Ok(());
         }
@@ -373,7 +380,7 @@ impl Store {
             }
         }
         self.open = None;
-        commit::prepare(&self.staging, &self.manifest)?;
+        commit::prepare(&self.staging, &self.manifest, rules)?;
         disk.sync_files(&self.staging)?;
         for folder in commit::missing_folders(&self.staging, &self.manifest) {
             self.log(Record::Root { file: folder, hash: NEW_FOLDER })?;
