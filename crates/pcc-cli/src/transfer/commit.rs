@@ -1,13 +1,16 @@
 //! From the staging folder to final names: nothing outside the destination, nothing replaced without being asked.
 
+use super::disk::{self, Disk};
 use super::failure::{Context, Failure, Kind, Result, printable};
-use super::manifest::{Entry, Manifest, Mtime, What};
+use super::manifest::{Entry, Manifest, Mtime, PERMISSIONS, What};
 use super::staging::Staging;
-use cap_std::fs::{Dir, MetadataExt};
+use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, MetadataExt};
 use rustix::fs::{
-    AtFlags, RenameFlags, Timespec, Timestamps, linkat, renameat, renameat_with, statat, unlinkat, utimensat,
+    AtFlags, Mode, RenameFlags, Stat, Timespec, Timestamps, chmodat, fchmod, fstat, futimens, linkat, renameat,
+    renameat_with, statat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -16,12 +19,35 @@ use std::path::Path;
 /// How a file system says that it cannot rename without replacing.
 const CANNOT: [Errno; 4] = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP];
 
+/// What the receiver's user wants of what comes.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// Whether files that exist are replaced.
+    pub overwrite: bool,
+    /// Whether the sender's permissions are kept. If not, everybody may read whom `umask` does not forbid it.
+    pub permissions: bool,
+    /// What this user gives nobody.
+    pub umask: u32,
+}
+
+impl Rules {
+    /// Never more than the sender grants, unless its permissions are not to be kept, and never what the umask forbids.
+    fn mode(&self, what: &What) -> Mode {
+        let granted = match what {
+            What::File { mode, .. } | What::Dir { mode, .. } if self.permissions => *mode,
+            What::File { mode, .. } if mode & 0o100 == 0 => 0o666,
+            _ => 0o777,
+        };
+        Mode::from_raw_mode((granted & !self.umask & PERMISSIONS) as _)
+    }
+}
+
 fn os_path(path: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(path))
 }
 
 /// Looks at the destination before anything is sent: what is in the way is said now and not after hours.
-pub fn check(staging: &Staging, manifest: &Manifest, overwrite: bool) -> Result<()> {
+pub fn check(staging: &Staging, manifest: &Manifest, rules: Rules) -> Result<()> {
     let own = staging.data.dir_metadata().doing(|| format!("look at {}", staging.shown()))?;
     for entry in &manifest.entries {
         let refuse =
@@ -43,7 +69,7 @@ pub fn check(staging: &Staging, manifest: &Manifest, overwrite: bool) -> Result<
             }
             What::Dir { .. } => return Err(refuse(Kind::Exists, "is in the way of a folder of that name")),
             _ if there.is_dir() => return Err(refuse(Kind::Exists, "is a folder and will not be replaced")),
-            _ if overwrite => {}
+            _ if rules.overwrite => {}
             _ => {
                 return Err(refuse(Kind::Exists, "exists already; move it away, or run pcc recv with --overwrite"));
             }
@@ -65,15 +91,16 @@ pub fn check_space(staging: &Staging, needed: u64) -> Result<()> {
     Ok(())
 }
 
-/// Completes the staged files: links, and times.
-pub fn prepare(staging: &Staging, manifest: &Manifest) -> Result<()> {
+/// Completes the staged files: links, times and permissions.
+pub fn prepare(staging: &Staging, manifest: &Manifest, rules: Rules) -> Result<()> {
     for (index, entry) in manifest.entries.iter().enumerate() {
         let staged = index.to_string();
         match &entry.what {
             What::Dir { .. } => {}
             What::File { mtime, .. } => {
-                set_mtime(&staging.data, Path::new(&staged), *mtime)
-                    .doing(|| format!("set the time of \"{}\"", entry.shown()))?;
+                utimensat(&staging.data, &staged, &times(*mtime), AtFlags::SYMLINK_NOFOLLOW)
+                    .and_then(|()| chmodat(&staging.data, &staged, rules.mode(&entry.what), AtFlags::empty()))
+                    .doing(|| format!("set time and permissions of \"{}\"", entry.shown()))?;
             }
             What::Link { target } => {
                 let made = rustix::fs::symlinkat(OsStr::from_bytes(target), &staging.data, &staged);
@@ -85,31 +112,68 @@ pub fn prepare(staging: &Staging, manifest: &Manifest) -> Result<()> {
     Ok(())
 }
 
-fn set_mtime(dir: &Dir, path: &Path, mtime: Mtime) -> rustix::io::Result<()> {
+fn times(mtime: Mtime) -> Timestamps {
     let unchanged = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT as _ };
     let then = Timespec { tv_sec: mtime.secs, tv_nsec: mtime.nanos.into() };
-    utimensat(dir, path, &Timestamps { last_access: unchanged, last_modification: then }, AtFlags::SYMLINK_NOFOLLOW)
+    Timestamps { last_access: unchanged, last_modification: then }
 }
 
-/// Moves every staged file to its final name. What is no longer staged has been moved by an attempt that was cut.
-pub fn publish(staging: &Staging, manifest: &Manifest, overwrite: bool) -> Result<()> {
-    let mut made = Vec::new();
-    for (index, entry) in manifest.entries.iter().enumerate() {
+/// The folders that are not there yet.
+pub fn missing_folders(staging: &Staging, manifest: &Manifest) -> Vec<u32> {
+    let is_missing = |entry: &Entry| {
+        matches!(entry.what, What::Dir { .. })
+            && matches!(staging.destination.symlink_metadata(os_path(&entry.path)), Err(e) if e.kind() == ErrorKind::NotFound)
+    };
+    (0u32..).zip(&manifest.entries).filter(|(_, entry)| is_missing(entry)).map(|(index, _)| index).collect()
+}
+
+/// Moves every staged file to its final name, where it survives a loss of power. What is no longer staged has been moved
+/// by an attempt that was cut; `ours` are the folders that such an attempt may have made.
+pub fn publish(
+    staging: &Staging,
+    manifest: &Manifest,
+    rules: Rules,
+    ours: &HashSet<u32>,
+    disk: &impl Disk,
+) -> Result<()> {
+    let mut folders = Vec::new();
+    // Until all is in it.
+    let mut private = DirBuilder::new();
+    private.mode(0o700);
+    for (index, entry) in (0u32..).zip(&manifest.entries) {
         match &entry.what {
-            What::Dir { mtime } => match staging.destination.create_dir(os_path(&entry.path)) {
-                Ok(()) => made.push((entry, *mtime)),
-                Err(e) if e.kind() == ErrorKind::AlreadyExists => check_is_dir(staging, entry)?,
+            What::Dir { .. } => match staging.destination.create_dir_with(os_path(&entry.path), &private) {
+                Ok(()) => folders.push((entry, true)),
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+                    check_is_dir(staging, entry)?;
+                    folders.push((entry, ours.contains(&index)));
+                }
                 Err(e) => return Err(Failure::io(format!("make the folder \"{}\"", entry.shown()), &e)),
             },
-            _ => publish_one(staging, entry, &index.to_string(), overwrite)?,
+            _ => publish_one(staging, entry, &index.to_string(), rules.overwrite)?,
         }
     }
     // Innermost first, and after everything in them, because that changes their times.
-    for (entry, mtime) in made.into_iter().rev() {
-        let (parent, name) = parent_dir(staging, entry)?;
-        set_mtime(&parent, Path::new(name), mtime).doing(|| format!("set the time of \"{}\"", entry.shown()))?;
+    for (entry, made) in folders.into_iter().rev() {
+        complete_folder(staging, entry, made.then_some(rules), disk)?;
     }
-    Ok(())
+    let destination = disk::open(&staging.destination).doing(|| format!("open {}", staging.path.display()))?;
+    disk.sync_folder(&destination, &staging.path)
+}
+
+/// Gives a folder that was made by these rules its time and permissions, and makes the names in it last.
+fn complete_folder(staging: &Staging, entry: &Entry, made: Option<Rules>, disk: &impl Disk) -> Result<()> {
+    let folder = staging.destination.open_dir(os_path(&entry.path)).and_then(|folder| Ok(disk::open(&folder)?));
+    let folder = folder.doing(|| format!("open the folder \"{}\"", entry.shown()))?;
+    if let (What::Dir { mtime, .. }, Some(rules)) = (&entry.what, made) {
+        // What it has from the folder above stays: it is this machine's.
+        let inherited = |stat: Stat| Mode::from_raw_mode(stat.st_mode) & Mode::SGID;
+        fstat(&folder)
+            .and_then(|stat| fchmod(&folder, rules.mode(&entry.what) | inherited(stat)))
+            .and_then(|()| futimens(&folder, &times(*mtime)))
+            .doing(|| format!("set time and permissions of \"{}\"", entry.shown()))?;
+    }
+    disk.sync_folder(&folder, &staging.path.join(os_path(&entry.path)))
 }
 
 fn check_is_dir(staging: &Staging, entry: &Entry) -> Result<()> {

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Says which protocol, and which version of it, this is; TLS refuses a peer that offers no common one.
-const ALPN: &[u8] = b"pcc-transfer/1";
+const ALPN: &[u8] = b"pcc-transfer/2";
 /// The name in the certificate. Nothing is derived from it: the certificate is pinned as a whole.
 pub const SERVER_NAME: &str = "pcc-receiver";
 

@@ -13,6 +13,9 @@ const MAX_NAME: usize = 255;
 const MAX_PATH: usize = 4096;
 const MAX_DEPTH: usize = 128;
 
+/// Reading, writing and executing; not setuid, setgid and sticky.
+pub const PERMISSIONS: u32 = 0o777;
+
 /// The name of our own folder inside the destination starts with this.
 pub const STAGING_PREFIX: &str = ".pcc-";
 
@@ -30,6 +33,8 @@ pub struct Mtime {
 pub enum What {
     /// A folder.
     Dir {
+        /// Who may do what in it: the nine bits.
+        mode: u32,
         /// When it was last modified.
         mtime: Mtime,
     },
@@ -37,8 +42,8 @@ pub enum What {
     File {
         /// Its length in bytes.
         size: u64,
-        /// Whether its owner may execute it.
-        executable: bool,
+        /// Who may do what with it: the nine bits.
+        mode: u32,
         /// When it was last modified.
         mtime: Mtime,
     },
@@ -173,12 +178,12 @@ fn check(entries: &[Entry], fold_case: bool) -> Result<()> {
             return Err(refuse("is in a folder that is not listed before it"));
         }
         match &entry.what {
-            What::Dir { mtime } => {
-                check_mtime(mtime).map_err(refuse)?;
+            What::Dir { mode, mtime } => {
+                check_mtime(mtime).and(check_mode(*mode)).map_err(refuse)?;
                 dirs.insert(&entry.path);
             }
-            What::File { size, mtime, .. } => {
-                check_mtime(mtime).map_err(refuse)?;
+            What::File { size, mode, mtime } => {
+                check_mtime(mtime).and(check_mode(*mode)).map_err(refuse)?;
                 if *size > MAX_FILE {
                     return Err(refuse("is impossibly large"));
                 }
@@ -195,6 +200,11 @@ fn parent(path: &[u8]) -> Option<&[u8]> {
 
 fn check_mtime(mtime: &Mtime) -> Result<(), &'static str> {
     if mtime.nanos < 1_000_000_000 { Ok(()) } else { Err("has an impossible modification time") }
+}
+
+/// Whoever receives a file never gets one that runs as somebody else.
+fn check_mode(mode: u32) -> Result<(), &'static str> {
+    if mode & !PERMISSIONS == 0 { Ok(()) } else { Err("has permissions that are not transferred") }
 }
 
 fn check_component(name: &[u8]) -> Result<(), &'static str> {

@@ -3,11 +3,11 @@ use super::*;
 const NOW: Mtime = Mtime { secs: 1_700_000_000, nanos: 5 };
 
 fn file(path: &[u8]) -> Entry {
-    Entry { path: path.to_vec(), what: What::File { size: 10, executable: false, mtime: NOW } }
+    Entry { path: path.to_vec(), what: What::File { size: 10, mode: 0o644, mtime: NOW } }
 }
 
 fn dir(path: &[u8]) -> Entry {
-    Entry { path: path.to_vec(), what: What::Dir { mtime: NOW } }
+    Entry { path: path.to_vec(), what: What::Dir { mode: 0o755, mtime: NOW } }
 }
 
 fn link(path: &[u8], target: &[u8]) -> Entry {
@@ -77,8 +77,19 @@ fn structure_is_checked() {
     refused(vec![file(b"a"), file(b"a/b")]);
     // Nothing is written through a link that came along.
     refused(vec![dir(b"d"), link(b"d/a", b"x"), file(b"d/a/b")]);
-    refused(vec![Entry { path: b"a".to_vec(), what: What::Dir { mtime: Mtime { secs: 0, nanos: 1_000_000_000 } } }]);
-    refused(vec![Entry { path: b"a".to_vec(), what: What::File { size: u64::MAX, executable: false, mtime: NOW } }]);
+    refused(vec![Entry {
+        path: b"a".to_vec(),
+        what: What::Dir { mode: 0o755, mtime: Mtime { secs: 0, nanos: 1_000_000_000 } },
+    }]);
+    refused(vec![Entry { path: b"a".to_vec(), what: What::File { size: u64::MAX, mode: 0o644, mtime: NOW } }]);
+}
+
+#[test]
+fn nothing_runs_as_somebody_else() {
+    for mode in [0o4755, 0o2755, 0o1777, u32::MAX] {
+        refused(vec![Entry { path: b"a".to_vec(), what: What::File { size: 1, mode, mtime: NOW } }]);
+        refused(vec![Entry { path: b"a".to_vec(), what: What::Dir { mode, mtime: NOW } }]);
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod commit;
+mod disk;
 mod endpoint;
 mod failure;
 mod identity;
@@ -18,11 +19,13 @@ mod store;
 mod tests;
 mod ticket;
 
+use commit::Rules;
 use failure::{Failure, Kind, Result};
 use pcc::Rate;
 use pcc_lab::quantity;
 use pcc_quic::{Algorithm, Transport};
 use progress::Reporter;
+use rustix::fs::Mode;
 use std::io::{BufRead, Read};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -37,9 +40,9 @@ Examples:
   pcc send --controller cubic big.iso pcc1aeb...           compare congestion controllers
 
 The other side runs pcc recv, which prints the ticket. If a transfer is cut, run the same command again: only what is
-missing is sent. Executable bits, times and links that stay inside a sent folder are kept, other permission bits and
-owners are not; devices, sockets and links that lead out of it are refused before anything is sent. Other users of this
-machine can see the ticket among the arguments; with - in its place it is read from standard input.";
+missing is sent. Permissions, times and links that stay inside a sent folder are kept, owners and the setuid, setgid and
+sticky bits are not; devices, sockets and links that lead out of it are refused before anything is sent. Other users of
+this machine can see the ticket among the arguments; with - in its place it is read from standard input.";
 
 const RECV_EXAMPLES: &str = "\
 Examples:
@@ -48,7 +51,8 @@ Examples:
   pcc recv --listen 0.0.0.0:4433 --advertise 203.0.113.7:4433   behind a port forwarding
 
 The ticket is the only line on standard output. It admits one transfer; whoever has it may send, so treat it like a
-password. A transfer that was cut lives in DIR/.pcc-*: run the same command again to take it up with the same ticket, or
+password. Nobody may do more with a file here than the sender allowed there, nor than your umask allows. A transfer
+that was cut lives in DIR/.pcc-*: run the same command again to take it up with the same ticket, or
 delete that folder to give it up.";
 
 /// Sends files and folders to a waiting `pcc recv`.
@@ -95,6 +99,9 @@ pub struct RecvArgs {
     /// Replace files that exist
     #[arg(long)]
     overwrite: bool,
+    /// Do not keep the sender's permissions but only executable bits: who may read is up to the umask here
+    #[arg(long)]
+    no_perms: bool,
     /// Print one JSON object per line on standard output
     #[arg(long)]
     json: bool,
@@ -128,9 +135,13 @@ fn read_ticket(mut ticket: String) -> Result<String> {
 
 /// Runs `pcc recv`.
 pub fn recv(args: RecvArgs) -> anyhow::Result<ExitCode> {
+    // It can only be read by changing it, which must not happen while other threads make files.
+    let umask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
+    rustix::process::umask(umask);
     let reporter = Arc::new(Reporter::new(args.json));
-    let RecvArgs { dir, listen, advertise, overwrite, .. } = args;
-    let options = receiver::Options { dir, listen, advertise, overwrite };
+    let RecvArgs { dir, listen, advertise, overwrite, no_perms, .. } = args;
+    let rules = Rules { overwrite, permissions: !no_perms, umask: umask.bits() as u32 };
+    let options = receiver::Options { dir, listen, advertise, rules };
     Ok(finish(&reporter, receiver::run(options, reporter.clone())))
 }
 

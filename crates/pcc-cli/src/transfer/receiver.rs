@@ -1,5 +1,6 @@
 //! `pcc recv`: waits for a sender that has the ticket.
 
+use super::commit::Rules;
 use super::endpoint;
 use super::failure::{Context, Failure, Kind, Result};
 use super::identity::proof;
@@ -44,8 +45,8 @@ pub struct Options {
     pub listen: Option<SocketAddr>,
     /// Further addresses for the ticket.
     pub advertise: Vec<SocketAddr>,
-    /// Whether files that exist are replaced.
-    pub overwrite: bool,
+    /// What the user wants of what comes.
+    pub rules: Rules,
 }
 
 /// A receiver that listens.
@@ -53,8 +54,8 @@ pub struct Receiver {
     endpoint: Endpoint,
     secret: [u8; 32],
     shared: Arc<Shared>,
-    /// Tells if what an earlier start left cannot be taken up.
-    resume: oneshot::Receiver<Failure>,
+    /// Tells what became of what an earlier start left: whether it is complete.
+    resume: Option<oneshot::Receiver<Result<bool>>>,
     reporter: Arc<Reporter>,
     strangers: JoinSet<Arrival>,
     /// Where the strangers come from.
@@ -120,12 +121,12 @@ impl Receiver {
                 return Err(failure);
             }
         };
-        let (shared, resume) = Shared::start(staging, encoded, options.overwrite, reporter.clone()).await;
+        let (shared, resume) = Shared::start(staging, encoded, options.rules, reporter.clone()).await;
         let receiver = Self {
             endpoint,
             secret: ticket.secret,
             shared,
-            resume,
+            resume: Some(resume),
             reporter,
             strangers: JoinSet::new(),
             waiting: Vec::new(),
@@ -137,11 +138,8 @@ impl Receiver {
 
     /// Serves all senders that connect, until the transfer is complete.
     pub async fn receive(mut self) -> Result<()> {
-        let (_never, nothing) = oneshot::channel();
-        let resume = std::mem::replace(&mut self.resume, nothing);
         let result = tokio::select! {
             result = self.serve() => result,
-            Ok(failure) = resume => Err(failure),
             () = interrupted() => Err(Failure::interrupted()),
         };
         self.leave(result).await
@@ -166,6 +164,11 @@ impl Receiver {
                     Ok(peer) => self.admit(address, peer).await?,
                     Err(failure) => self.refused(address, &failure),
                 },
+                resumed = outcome(&mut self.resume) => {
+                    if resumed? {
+                        self.say_farewell();
+                    }
+                }
                 end = session_over => {
                     self.session = None;
                     let end = end.map_err(|e| Failure::new(Kind::Other, e))?;
@@ -238,18 +241,21 @@ impl Receiver {
         Ok(())
     }
 
+    /// All is done, but the sender may not know.
+    fn say_farewell(&mut self) {
+        self.farewell = Some(Instant::now() + FAREWELL);
+        let message = format!(
+            "all is verified and in its place; waiting up to {} s for the sender to come back and hear of it",
+            FAREWELL.as_secs()
+        );
+        self.reporter.event(&Event::Note { message: &message });
+    }
+
     /// Whether this was the end of the transfer.
     fn ended(&mut self, end: End) -> Result<bool> {
         match end {
             End::Complete => return Ok(true),
-            End::Unconfirmed => {
-                self.farewell = Some(Instant::now() + FAREWELL);
-                let message = format!(
-                    "all is verified and in its place; waiting up to {} s for the sender to come back and hear of it",
-                    FAREWELL.as_secs()
-                );
-                self.reporter.event(&Event::Note { message: &message });
-            }
+            End::Unconfirmed => self.say_farewell(),
             End::Lost(failure) => {
                 let reason = match failure.kind {
                     Kind::Interrupted => "the sender was interrupted".to_owned(),
@@ -296,6 +302,20 @@ impl Receiver {
             }
             Err(failure) => Err(failure),
         }
+    }
+}
+
+/// What became of what an earlier start left; only once.
+async fn outcome(resume: &mut Option<oneshot::Receiver<Result<bool>>>) -> Result<bool> {
+    let told = match resume {
+        Some(resume) => resume.await,
+        None => std::future::pending().await,
+    };
+    *resume = None;
+    match told {
+        Ok(outcome) => outcome,
+        // There was nothing to take up.
+        Err(_) => Ok(false),
     }
 }
 

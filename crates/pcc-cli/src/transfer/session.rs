@@ -1,6 +1,7 @@
 //! One authenticated connection at the receiver, from the manifest to the confirmation.
 
 use super::blocks;
+use super::commit::Rules;
 use super::endpoint;
 use super::failure::{Failure, Kind, Result};
 use super::manifest::{self, Manifest};
@@ -58,7 +59,7 @@ pub enum End {
 /// What sessions, one after the other, share.
 pub struct Shared {
     state: Arc<tokio::sync::Mutex<State>>,
-    overwrite: bool,
+    rules: Rules,
     reporter: Arc<Reporter>,
     bound: Mutex<Option<[u8; 32]>>,
     checked: AtomicU64,
@@ -75,16 +76,16 @@ struct Summary {
 
 impl Shared {
     /// Takes up what is in the staging folder; hashing it goes on in the background, and sessions wait for it. The second
-    /// value tells if that fails.
+    /// value tells the outcome: whether the transfer is complete.
     pub async fn start(
         staging: Staging,
         encoded: Option<Vec<u8>>,
-        overwrite: bool,
+        rules: Rules,
         reporter: Arc<Reporter>,
-    ) -> (Arc<Self>, oneshot::Receiver<Failure>) {
+    ) -> (Arc<Self>, oneshot::Receiver<Result<bool>>) {
         let shared = Arc::new(Self {
             state: Arc::new(tokio::sync::Mutex::new(State::Gone)),
-            overwrite,
+            rules,
             reporter,
             bound: Mutex::new(encoded.as_ref().map(|bytes| *blake3::hash(bytes).as_bytes())),
             checked: AtomicU64::new(0),
@@ -92,30 +93,42 @@ impl Shared {
             summary: Mutex::new(None),
         });
         let mut state = shared.state.clone().lock_owned().await;
-        let (failed, failure) = oneshot::channel();
+        let (tell, outcome) = oneshot::channel();
         match encoded {
             None => *state = State::Fresh(staging),
             Some(encoded) => {
                 let shared = shared.clone();
-                spawn_blocking(move || match shared.resume(staging, &encoded) {
-                    Ok(store) => *state = State::Bound(Box::new(store)),
-                    Err(e) => drop(failed.send(e)),
+                spawn_blocking(move || {
+                    let resumed = shared.resume(staging, &encoded).map(|store| {
+                        let complete = store.is_published();
+                        *state = State::Bound(Box::new(store));
+                        complete
+                    });
+                    // First, because whoever hears of it may want the state.
+                    drop(state);
+                    drop(tell.send(resumed));
                 });
             }
         }
-        (shared, failure)
+        (shared, outcome)
     }
 
     fn resume(&self, staging: Staging, encoded: &[u8]) -> Result<Store> {
         let mut shown = Instant::now();
-        Store::resume(staging, encoded, |bytes, total| {
+        let mut store = Store::resume(staging, encoded, |bytes, total| {
             self.checked.store(bytes, Ordering::Relaxed);
             self.to_check.store(total, Ordering::Relaxed);
             if shown.elapsed() >= INTERVAL || bytes == total {
                 shown = Instant::now();
                 self.reporter.event(&Event::Checking { bytes, total });
             }
-        })
+        })?;
+        if store.is_committed() {
+            // Nothing is missing but names: no sender is needed for them.
+            self.note_start(&store);
+            store.commit(self.rules)?;
+        }
+        Ok(store)
     }
 
     /// The manifest that this transfer is bound to.
@@ -226,8 +239,8 @@ async fn bind(peer: &mut Peer, staging: Staging, shared: &Shared) -> (State, Res
         Ok(encoded) => encoded,
         Err(failure) => return (State::Fresh(staging), Err(failure)),
     };
-    let overwrite = shared.overwrite;
-    let bound = spawn_blocking(move || match Admitted::bind(&staging, &encoded, overwrite) {
+    let rules = shared.rules;
+    let bound = spawn_blocking(move || match Admitted::bind(&staging, &encoded, rules) {
         Ok(admitted) => (State::Bound(Box::new(Store::new(staging, admitted))), Ok(())),
         Err(failure) => (State::Fresh(staging), Err(failure)),
     });
@@ -297,10 +310,10 @@ async fn receive(peer: &mut Peer, store: Box<Store>, shared: &Arc<Shared>) -> Re
     let total = manifest.bytes;
     let stored = Arc::new(AtomicU64::new(store.stored()));
     let (work, queue) = mpsc::channel(QUEUE);
-    let (counter, overwrite) = (stored.clone(), shared.overwrite);
+    let (counter, rules) = (stored.clone(), shared.rules);
     let mut writer = spawn_blocking(move || {
         let mut store = store;
-        let result = write(&mut store, queue, &counter, overwrite);
+        let result = write(&mut store, queue, &counter, rules);
         (store, result.map_err(Stop::writing))
     });
     let connection = peer.connection.clone();
@@ -353,7 +366,7 @@ async fn receive(peer: &mut Peer, store: Box<Store>, shared: &Arc<Shared>) -> Re
 }
 
 /// The thread that verifies and writes; when all is there it also gives the files their names.
-fn write(store: &mut Store, mut queue: mpsc::Receiver<Work>, stored: &AtomicU64, overwrite: bool) -> Result<()> {
+fn write(store: &mut Store, mut queue: mpsc::Receiver<Work>, stored: &AtomicU64, rules: Rules) -> Result<()> {
     while !store.is_complete() {
         match queue.blocking_recv() {
             None => return Ok(()),
@@ -362,7 +375,7 @@ fn write(store: &mut Store, mut queue: mpsc::Receiver<Work>, stored: &AtomicU64,
         }
         stored.store(store.stored(), Ordering::Relaxed);
     }
-    store.commit(overwrite)
+    store.commit(rules)
 }
 
 /// Reads the records of one stream.

@@ -2,14 +2,14 @@
 
 use super::blocks;
 use super::failure::{Failure, Kind, Result, printable};
-use super::manifest::{Entry, Manifest, Mtime, What};
+use super::manifest::{Entry, Manifest, Mtime, PERMISSIONS, What};
 use super::protocol::{BATCH, Record};
 use super::store::Bitmap;
 use bytes::{Bytes, BytesMut};
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -166,12 +166,11 @@ impl Source {
 fn describe(path: &Path, metadata: &Metadata) -> Result<What> {
     let kind = metadata.file_type();
     if kind.is_dir() {
-        Ok(What::Dir { mtime: mtime(metadata) })
+        Ok(What::Dir { mode: metadata.mode() & PERMISSIONS, mtime: mtime(metadata) })
     } else if kind.is_file() {
         // Better now than after hours.
         File::open(path).map_err(|e| unreadable(path, e))?;
-        let executable = metadata.permissions().mode() & 0o100 != 0;
-        Ok(What::File { size: metadata.len(), executable, mtime: mtime(metadata) })
+        Ok(What::File { size: metadata.len(), mode: metadata.mode() & PERMISSIONS, mtime: mtime(metadata) })
     } else if kind.is_symlink() {
         let target = std::fs::read_link(path).map_err(|e| unreadable(path, e))?;
         Ok(What::Link { target: target.as_os_str().as_bytes().to_vec() })

@@ -1,13 +1,14 @@
 //! The receiving end of a transfer on disk: verified blocks, the journal that remembers them, and what is still missing.
 
 use super::blocks;
-use super::commit;
+use super::commit::{self, Rules};
+use super::disk::{Disk, RealDisk};
 use super::failure::{Context, Failure, Kind, Result};
 use super::manifest::{Manifest, What};
 use super::protocol::{RECORD_LEN, Record};
 use super::staging::Staging;
-use cap_std::fs::{OpenOptions, OpenOptionsExt};
-use std::collections::HashMap;
+use cap_std::fs::{OpenOptions, OpenOptionsExt, Permissions, PermissionsExt};
+use std::collections::{HashMap, HashSet};
 use std::io::{BufReader, ErrorKind, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -37,6 +38,8 @@ pub struct Store {
     open: Option<(u32, std::fs::File)>,
     stored: u64,
     committed: bool,
+    /// Folders that an earlier attempt to give names may have made.
+    new_folders: HashSet<u32>,
     published: bool,
 }
 
@@ -54,9 +57,9 @@ pub struct Admitted {
 
 impl Admitted {
     /// Checks the manifest of the first sender, and if there are no objections binds the staging folder to it.
-    pub fn bind(staging: &Staging, encoded: &[u8], overwrite: bool) -> Result<Self> {
+    pub fn bind(staging: &Staging, encoded: &[u8], rules: Rules) -> Result<Self> {
         let manifest = Manifest::decode(encoded)?;
-        commit::check(staging, &manifest, overwrite)?;
+        commit::check(staging, &manifest, rules)?;
         commit::check_space(staging, manifest.bytes)?;
         staging.save_manifest(encoded)?;
         Self::open(staging, encoded, manifest)
@@ -80,6 +83,7 @@ impl Store {
             open: None,
             stored: 0,
             committed: false,
+            new_folders: HashSet::new(),
             published: false,
             staging,
             manifest: Arc::new(manifest),
@@ -158,6 +162,9 @@ impl Store {
             good += LINE_LEN as u64;
             match Record::decode(record) {
                 COMMITTED => self.committed = true,
+                Record::Root { file, hash: NEW_FOLDER } => {
+                    self.new_folders.insert(file);
+                }
                 // The file turned out to be mixed: forget it.
                 Record::Root { file, hash: RESET } => {
                     blocks.retain(|(of, _), _| *of != file);
@@ -196,14 +203,21 @@ impl Store {
         self.file(file).is_ok_and(|f| f.read_exact_at(data, u64::from(block) * blocks::BLOCK).is_ok())
     }
 
-    /// The staged file, created on first use with the permissions that it will have.
+    /// The staged file, created on first use. Only this user may read it until it has its name.
     fn file(&mut self, file: u32) -> Result<&std::fs::File> {
         if self.open.as_ref().is_none_or(|(open, _)| *open != file) {
             let entry = &self.manifest.entries[file as usize];
-            let mode = if matches!(entry.what, What::File { executable: true, .. }) { 0o777 } else { 0o666 };
+            let (data, name) = (&self.staging.data, file.to_string());
             let mut options = OpenOptions::new();
-            options.create(true).read(true).write(true).mode(mode);
-            let opened = self.staging.data.open_with(file.to_string(), &options);
+            options.create(true).read(true).write(true).mode(0o600);
+            let opened = data.open_with(&name, &options).or_else(|e| match e.kind() {
+                // It had its final permissions already when an attempt was cut.
+                ErrorKind::PermissionDenied => {
+                    data.set_permissions(&name, Permissions::from_mode(0o600))?;
+                    data.open_with(&name, &options)
+                }
+                _ => Err(e),
+            });
             let shown = || format!("write \"{}\" in {}", entry.shown(), self.staging.shown());
             self.open = Some((file, opened.doing(shown)?.into_std()));
         }
@@ -252,7 +266,7 @@ impl Store {
     /// Notes the hash that a file of several blocks must have.
     pub fn put_root(&mut self, file: u32, hash: [u8; 32]) -> Result<()> {
         let several = self.manifest.entries.get(file as usize).is_some_and(|entry| blocks::count(entry.size()) > 1);
-        if !several || hash == RESET {
+        if !several || hash == RESET || hash == NEW_FOLDER {
             return Err(Failure::new(Kind::Corrupt, "the sender sent the hash of a file that is not in its list"));
         }
         if self.finished.get(file.into()) || self.roots.get(&file) == Some(&hash) {
@@ -340,28 +354,46 @@ impl Store {
         self.finished.runs()
     }
 
-    /// Gives everything its final name. Can be repeated after a cut.
-    pub fn commit(&mut self, overwrite: bool) -> Result<()> {
+    /// Gives everything its final name, where it survives a loss of power. Can be repeated after a cut.
+    pub fn commit(&mut self, rules: Rules) -> Result<()> {
+        self.commit_on(&RealDisk, rules)
+    }
+
+    fn commit_on(&mut self, disk: &impl Disk, rules: Rules) -> Result<()> {
         if self.published {
             return Ok(());
         }
-        self.open = None;
-        if !self.committed {
-            for file in 0..self.manifest.entries.len() as u32 {
-                if matches!(self.manifest.entries[file as usize].what, What::File { size: 0, .. }) {
-                    self.file(file)?;
-                }
-            }
-            self.open = None;
-            commit::prepare(&self.staging, &self.manifest)?;
-            self.staging.sync()?;
-            self.log(COMMITTED)?;
-            self.journal.sync_all().doing(|| format!("write the journal in {}", self.staging.shown()))?;
-            self.committed = true;
-        }
-        commit::publish(&self.staging, &self.manifest, overwrite)?;
+        self.seal(disk, rules)?;
+        commit::publish(&self.staging, &self.manifest, rules, &self.new_folders, disk)?;
         self.published = true;
         Ok(())
+    }
+
+    /// Completes everything under its staged name, and notes that names may be given from now on.
+    pub(super) fn seal(&mut self, disk: &impl Disk, rules: Rules) -> Result<()> {
+        if self.committed {
+            return Ok(());
+        }
+        for file in 0..self.manifest.entries.len() as u32 {
+            if matches!(self.manifest.entries[file as usize].what, What::File { size: 0, .. }) {
+                self.file(file)?;
+            }
+        }
+        self.open = None;
+        commit::prepare(&self.staging, &self.manifest, rules)?;
+        disk.sync_files(&self.staging)?;
+        for folder in commit::missing_folders(&self.staging, &self.manifest) {
+            self.log(Record::Root { file: folder, hash: NEW_FOLDER })?;
+        }
+        self.log(COMMITTED)?;
+        self.journal.sync_all().doing(|| format!("write the journal in {}", self.staging.shown()))?;
+        self.committed = true;
+        Ok(())
+    }
+
+    /// Whether all is verified and names may have been given.
+    pub fn is_committed(&self) -> bool {
+        self.committed
     }
 
     /// Whether everything has its final name.
@@ -382,6 +414,8 @@ impl Store {
 
 /// In the place of a file's hash: forget the file.
 const RESET: [u8; 32] = [0; 32];
+/// In the place of a hash: this folder was not there before.
+const NEW_FOLDER: [u8; 32] = [0xff; 32];
 
 fn check_sum(record: &[u8; RECORD_LEN]) -> [u8; CHECK_LEN] {
     let mut sum = [0; CHECK_LEN];

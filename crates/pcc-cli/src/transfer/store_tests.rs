@@ -4,6 +4,8 @@ use crate::transfer::manifest::{Entry, Mtime};
 
 const NOW: Mtime = Mtime { secs: 1_700_000_000, nanos: 5 };
 
+const RULES: Rules = Rules { overwrite: false, permissions: true, umask: 0o022 };
+
 fn data(size: u64) -> Vec<u8> {
     let mut bytes = vec![0; size as usize];
     fastrand::Rng::with_seed(size).fill(&mut bytes);
@@ -13,14 +15,14 @@ fn data(size: u64) -> Vec<u8> {
 fn encoded(sizes: &[u64]) -> Vec<u8> {
     let file = |(n, size): (usize, &u64)| Entry {
         path: format!("f{n}").into_bytes(),
-        what: What::File { size: *size, executable: false, mtime: NOW },
+        what: What::File { size: *size, mode: 0o644, mtime: NOW },
     };
     Manifest::new(sizes.iter().enumerate().map(file).collect()).unwrap().encode().unwrap()
 }
 
 fn bind(path: &std::path::Path, encoded: &[u8]) -> Store {
     let staging = Staging::open(path).unwrap();
-    let admitted = Admitted::bind(&staging, encoded, false).unwrap();
+    let admitted = Admitted::bind(&staging, encoded, RULES).unwrap();
     Store::new(staging, admitted)
 }
 
@@ -66,7 +68,7 @@ fn a_cut_journal_loses_only_its_last_line() {
     assert_eq!(store.stored(), whole.len() as u64);
     store.put_root(0, root(&whole)).unwrap();
     assert!(store.is_complete());
-    store.commit(false).unwrap();
+    store.commit(RULES).unwrap();
     store.into_staging().remove().unwrap();
     assert_eq!(std::fs::read(dir.path().join("f0")).unwrap(), whole);
     assert_eq!(std::fs::read(dir.path().join("f1")).unwrap(), b"");
@@ -123,7 +125,7 @@ fn a_cut_while_names_are_given_can_be_repeated() {
     put(&mut store, 1, 0, &b).unwrap();
     // The second name is taken: the first file has its name by then.
     std::fs::write(dir.path().join("f1"), "mine").unwrap();
-    assert_eq!(store.commit(false).unwrap_err().kind, Kind::Exists);
+    assert_eq!(store.commit(RULES).unwrap_err().kind, Kind::Exists);
     assert!(!store.is_published());
     drop(store);
     assert_eq!(std::fs::read(dir.path().join("f0")).unwrap(), a);
@@ -132,7 +134,7 @@ fn a_cut_while_names_are_given_can_be_repeated() {
     let mut store = resume(dir.path());
     assert!(store.is_complete());
     std::fs::remove_file(dir.path().join("f1")).unwrap();
-    store.commit(false).unwrap();
+    store.commit(RULES).unwrap();
     assert!(store.is_published());
     assert_eq!(std::fs::read(dir.path().join("f1")).unwrap(), b);
 }
@@ -186,7 +188,7 @@ fn a_second_name_is_not_in_the_way_of_the_first() {
     put(&mut store, 0, 0, &data(10)).unwrap();
     let staged = std::path::Path::new(&store.staging.shown()).join("data/0");
     std::fs::hard_link(&staged, dir.path().join("f0")).unwrap();
-    store.commit(false).unwrap();
+    store.commit(RULES).unwrap();
     assert!(!staged.exists());
     assert_eq!(std::fs::read(dir.path().join("f0")).unwrap(), data(10));
 }
@@ -195,9 +197,9 @@ fn a_second_name_is_not_in_the_way_of_the_first() {
 fn what_is_published_stays_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = bind(dir.path(), &encoded(&[0]));
-    store.commit(false).unwrap();
+    store.commit(RULES).unwrap();
     std::fs::remove_file(dir.path().join("f0")).unwrap();
-    store.commit(false).unwrap();
+    store.commit(RULES).unwrap();
     assert!(!dir.path().join("f0").exists());
 }
 
@@ -209,4 +211,132 @@ fn bitmaps_and_runs() {
     for runs in [&[(0, 201)][..], &[(5, 1), (5, 1)], &[(u64::MAX, 2)], &[(1, u64::MAX)]] {
         assert!(Bitmap::from_runs(200, runs).is_none(), "{runs:?}");
     }
+}
+
+/// The disk of this machine, and what it found in the destination whenever it was asked to sync.
+#[derive(Default)]
+struct Watched(std::cell::RefCell<Vec<String>>);
+
+impl Watched {
+    fn note(&self, what: &str, path: &std::path::Path) {
+        let names = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.filter(|name| !name.starts_with(".pcc-")).collect();
+        names.sort();
+        let name = path.file_name().unwrap().to_string_lossy();
+        self.0.borrow_mut().push(format!("{what} {name}: {}", names.join(" ")));
+    }
+}
+
+impl Disk for Watched {
+    fn sync_files(&self, staging: &Staging) -> Result<()> {
+        self.note("files", &staging.path);
+        RealDisk.sync_files(staging)
+    }
+
+    fn sync_folder(&self, folder: &std::fs::File, path: &std::path::Path) -> Result<()> {
+        self.note("folder", path);
+        RealDisk.sync_folder(folder, path)
+    }
+}
+
+fn tree() -> Vec<u8> {
+    let dir = |path: &str| Entry { path: path.into(), what: What::Dir { mode: 0o755, mtime: NOW } };
+    let file = |path: &str| Entry { path: path.into(), what: What::File { size: 3, mode: 0o644, mtime: NOW } };
+    let entries = vec![dir("d"), file("d/a"), dir("d/e"), file("d/e/b"), file("d/e/c"), file("f")];
+    Manifest::new(entries).unwrap().encode().unwrap()
+}
+
+fn fill(store: &mut Store) {
+    for file in [1, 3, 4, 5] {
+        put(store, file, 0, b"abc").unwrap();
+    }
+}
+
+#[test]
+fn contents_are_on_disk_before_names_and_each_folder_once_after_them() {
+    let outer = tempfile::tempdir().unwrap();
+    let to = outer.path().join("to");
+    let mut store = bind(&to, &tree());
+    fill(&mut store);
+    let disk = Watched::default();
+    store.commit_on(&disk, RULES).unwrap();
+    assert_eq!(disk.0.take(), ["files to: ", "folder e: b c", "folder d: a e", "folder to: d f"]);
+    store.commit_on(&disk, RULES).unwrap();
+    assert!(disk.0.take().is_empty(), "all is done");
+}
+
+#[test]
+fn what_a_cut_left_undone_is_made_good() {
+    let outer = tempfile::tempdir().unwrap();
+    let to = outer.path().join("to");
+    let mut store = bind(&to, &tree());
+    fill(&mut store);
+    store.seal(&RealDisk, RULES).unwrap();
+    // A cut in the middle of giving names, before any folder is complete.
+    std::fs::create_dir_all(to.join("d/e")).unwrap();
+    std::fs::rename(std::path::Path::new(&store.staging.shown()).join("data/3"), to.join("d/e/b")).unwrap();
+    drop(store);
+    let mut store = resume(&to);
+    assert!(store.is_committed() && store.is_complete());
+    let disk = Watched::default();
+    store.commit_on(&disk, RULES).unwrap();
+    assert_eq!(disk.0.take(), ["folder e: b c", "folder d: a e", "folder to: d f"]);
+    let then = std::time::UNIX_EPOCH + std::time::Duration::new(1_700_000_000, 5);
+    for name in ["d", "d/e", "d/a", "d/e/b", "d/e/c", "f"] {
+        assert_eq!(to.join(name).metadata().unwrap().modified().unwrap(), then, "{name}");
+    }
+}
+
+#[test]
+fn folders_that_were_there_keep_their_times() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("d")).unwrap();
+    let mut store = bind(dir.path(), &tree());
+    fill(&mut store);
+    store.seal(&RealDisk, RULES).unwrap();
+    drop(store);
+    resume(dir.path()).commit(RULES).unwrap();
+    let modified = |name| dir.path().join(name).metadata().unwrap().modified().unwrap();
+    assert_ne!(modified("d"), modified("d/a"));
+    assert_eq!(modified("d/e"), modified("d/a"));
+}
+
+fn mode(path: &std::path::Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    path.symlink_metadata().unwrap().permissions().mode() & 0o7777
+}
+
+/// A folder and a file with these permissions at the sender; what they have here.
+fn published(sent: u32, rules: Rules) -> [u32; 2] {
+    let outer = tempfile::tempdir().unwrap();
+    let dir = Entry { path: b"d".into(), what: What::Dir { mode: sent, mtime: NOW } };
+    let file = Entry { path: b"d/f".into(), what: What::File { size: 3, mode: sent, mtime: NOW } };
+    let encoded = Manifest::new(vec![dir, file]).unwrap().encode().unwrap();
+    let mut store = bind(outer.path(), &encoded);
+    put(&mut store, 1, 0, b"abc").unwrap();
+    assert_eq!(mode(&std::path::Path::new(&store.staging.shown()).join("data/1")), 0o600);
+    commit::prepare(&store.staging, &store.manifest, rules).unwrap();
+    drop(store);
+    // A cut here must not make it unreadable for the next attempt.
+    let mut store = resume(outer.path());
+    assert!(store.is_complete());
+    store.commit(rules).unwrap();
+    let modes = ["d", "d/f"].map(|name| mode(&outer.path().join(name)));
+    std::fs::set_permissions(outer.path().join("d"), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    modes
+}
+
+#[test]
+fn nobody_may_do_more_than_at_the_sender() {
+    for sent in [0o777, 0o755, 0o750, 0o700, 0o555, 0o644, 0o600, 0o500, 0o444, 0o400] {
+        // A folder in which nobody may search would hide the file from this test.
+        let of_folder = sent | 0o100;
+        for umask in [0, 0o022, 0o027, 0o077] {
+            let rules = Rules { umask, ..RULES };
+            assert_eq!(published(of_folder, rules), [of_folder & !umask; 2], "{of_folder:o} {umask:o}");
+        }
+    }
+    let open = Rules { permissions: false, ..RULES };
+    assert_eq!(published(0o700, open), [0o755, 0o755]);
+    assert_eq!(published(0o600, open), [0o755, 0o644]);
 }

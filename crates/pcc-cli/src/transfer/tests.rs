@@ -1,11 +1,15 @@
 //! A hostile sender, made of the same parts as the real one, that holds a good ticket.
 
 use super::blocks::{self, BLOCK};
+use super::commit::Rules;
+use super::disk::RealDisk;
 use super::failure::Kind;
 use super::manifest::{Entry, MAX_BYTES, Mtime, What};
 use super::progress::Reporter;
 use super::protocol::{self, Answer, Hello, MAX_MESSAGE, Record, connection_failure};
 use super::receiver::{Options, Receiver};
+use super::staging::Staging;
+use super::store::{Admitted, Store};
 use super::ticket::Ticket;
 use super::{endpoint, identity};
 use noq::{Connection, RecvStream, SendStream};
@@ -15,6 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const NOW: Mtime = Mtime { secs: 1_700_000_000, nanos: 5 };
+const RULES: Rules = Rules { overwrite: false, permissions: true, umask: 0o022 };
 const PATIENCE: Duration = Duration::from_secs(30);
 
 struct Setup {
@@ -24,10 +29,13 @@ struct Setup {
 }
 
 async fn setup() -> Setup {
-    let dir = tempfile::tempdir().unwrap();
+    start(tempfile::tempdir().unwrap()).await
+}
+
+async fn start(dir: tempfile::TempDir) -> Setup {
     let listen = Some("127.0.0.1:0".parse().unwrap());
     let to = dir.path().join("to");
-    let options = Options { dir: to, listen, advertise: Vec::new(), overwrite: false };
+    let options = Options { dir: to, listen, advertise: Vec::new(), rules: RULES };
     let (receiver, ticket) = Receiver::open(options, Arc::new(Reporter::new(false))).await.unwrap();
     Setup { dir, ticket, receiver: tokio::spawn(receiver.receive()) }
 }
@@ -78,11 +86,11 @@ fn raw(entries: &[Entry]) -> Vec<u8> {
 }
 
 fn file(path: &[u8], size: u64) -> Entry {
-    Entry { path: path.to_vec(), what: What::File { size, executable: false, mtime: NOW } }
+    Entry { path: path.to_vec(), what: What::File { size, mode: 0o644, mtime: NOW } }
 }
 
 fn dir(path: &[u8]) -> Entry {
-    Entry { path: path.to_vec(), what: What::Dir { mtime: NOW } }
+    Entry { path: path.to_vec(), what: What::Dir { mode: 0o755, mtime: NOW } }
 }
 
 fn link(path: &[u8], target: &[u8]) -> Entry {
@@ -130,6 +138,36 @@ async fn a_sender_that_let_go_hears_of_the_completion_later() {
     protocol::close_done(&sender.connection);
     tokio::time::timeout(PATIENCE, setup.receiver).await.unwrap().unwrap().unwrap();
     assert_eq!(count(&setup.dir.path().join("to")), 1, "nothing else is left");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_lacks_only_names_gets_them_without_a_sender() {
+    let dir = tempfile::tempdir().unwrap();
+    let to = dir.path().join("to");
+    let manifest = raw(&[file(b"fine", 5)]);
+    // As after a kill of both sides between the last block and the first name.
+    let staging = Staging::open(&to).unwrap();
+    let admitted = Admitted::bind(&staging, &manifest, RULES).unwrap();
+    let mut store = Store::new(staging, admitted);
+    store.put_block(0, 0, blocks::hash(5, 0, b"hello"), b"hello").unwrap();
+    store.seal(&RealDisk, RULES).unwrap();
+    drop(store);
+    assert!(!to.join("fine").exists());
+
+    let setup = start(dir).await;
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    while !to.join("fine").exists() {
+        assert!(tokio::time::Instant::now() < deadline, "nobody gives it its name");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(std::fs::read(to.join("fine")).unwrap(), b"hello");
+    // The sender may still come and hear of it; that ends the wait.
+    let mut sender = connect(&setup.ticket, &manifest).await;
+    assert!(matches!(sender.answer().await, Answer::Have { bytes: 5, .. }));
+    assert!(matches!(sender.answer().await, Answer::Complete));
+    protocol::close_done(&sender.connection);
+    tokio::time::timeout(PATIENCE, setup.receiver).await.unwrap().unwrap().unwrap();
+    assert_eq!(count(&to), 1, "nothing else is left");
 }
 
 fn count(dir: &Path) -> usize {
@@ -214,7 +252,7 @@ async fn one_address_gets_few_connections_without_a_proof() {
 async fn another_version_is_named() {
     let setup = setup().await;
     let mut crypto = identity::client_crypto(setup.ticket.certificate).unwrap();
-    crypto.set_alpn_protocols(vec![b"pcc-transfer/2".to_vec()]);
+    crypto.set_alpn_protocols(vec![b"pcc-transfer/1".to_vec()]);
     let (endpoint, _) = endpoint::client(&Transport::default(), setup.ticket.certificate).unwrap();
     let config = noq::ClientConfig::new(Arc::new(crypto));
     let connecting = endpoint.connect_with(config, setup.ticket.addresses[0], identity::SERVER_NAME).unwrap();

@@ -116,6 +116,11 @@ impl Pcc {
         kill_process(Pid::from_child(&self.child), signal).expect("signal");
     }
 
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Whether it still runs.
     pub fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("wait").is_none()
@@ -194,11 +199,12 @@ pub fn tree(root: &Path) -> Vec<(PathBuf, String)> {
             return format!("-> {}", path.read_link().expect("link").display());
         }
         let time = metadata.modified().expect("time");
+        let mode = metadata.permissions().mode() & 0o7777;
         if metadata.is_dir() {
-            return format!("folder {time:?}");
+            return format!("folder {mode:o} {time:?}");
         }
         let hash = blake3::hash(&std::fs::read(path).expect("read"));
-        format!("{hash} executable {} {time:?}", metadata.permissions().mode() & 0o100 != 0)
+        format!("{hash} {mode:o} {time:?}")
     };
     let found =
         walkdir::WalkDir::new(root).sort_by_file_name().into_iter().map(|entry| entry.expect("entry").into_path());
