@@ -40,7 +40,7 @@ pub enum Kind {
 /// The exit codes as they appear in `--help`.
 pub const HELP: &str = "\
 Exit codes:
-  0    complete and verified
+  0    complete, verified, and on disk under its final names
   1    any other failure
   2    wrong command line
   3    the ticket cannot be read (mistyped?)

@@ -11,7 +11,8 @@ const MAX_ENTRIES: usize = 1_000_000;
 const MAX_FILE: u64 = 1 << 46;
 const MAX_NAME: usize = 255;
 const MAX_PATH: usize = 4096;
-const MAX_DEPTH: usize = 128;
+/// Folders within folders.
+pub const MAX_DEPTH: usize = 128;
 
 /// Reading, writing and executing; not setuid, setgid and sticky.
 pub const PERMISSIONS: u32 = 0o777;

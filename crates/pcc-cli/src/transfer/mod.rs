@@ -18,6 +18,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod ticket;
+mod walk;
 
 use commit::Rules;
 use failure::{Failure, Kind, Result};

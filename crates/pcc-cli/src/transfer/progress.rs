@@ -113,7 +113,7 @@ impl Reporter {
             Event::Done { files, bytes, seconds, bits_per_second, .. } => {
                 self.progress.clear();
                 self.progress.line(&format!(
-                    "done: {files} files, {} in {seconds:.1} s ({}), all verified",
+                    "done: {files} files, {} in {seconds:.1} s ({}), all verified as they were read",
                     HumanBytes(*bytes),
                     rate(*bits_per_second)
                 ));

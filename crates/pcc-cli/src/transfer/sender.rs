@@ -74,6 +74,9 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     let Options { paths, ticket, transport, patience } = options;
     let ticket: Ticket = ticket.parse()?;
     let source = spawn_blocking(move || Source::find(&paths)).await.map_err(|e| Failure::new(Kind::Other, e))??;
+    for message in &source.left_out {
+        reporter.event(&Event::Note { message });
+    }
     let (endpoint, config) = endpoint::client(&transport, ticket.certificate)?;
     let now = Instant::now();
     let mut sender = Sender { ticket, endpoint, config, reporter, started: None, moved: 0, last_contact: now };

@@ -1,19 +1,17 @@
 //! The sending end of a transfer on disk: finds what to send, reads and hashes it, and notices when it changes.
 
 use super::blocks;
-use super::failure::{Failure, Kind, Result, printable};
-use super::manifest::{Entry, Manifest, Mtime, PERMISSIONS, What};
+use super::failure::{Failure, Kind, Result};
+use super::manifest::{Entry, Manifest};
 use super::protocol::{BATCH, Record};
 use super::store::Bitmap;
+use super::walk::{self, Listing, Opener};
 use bytes::{Bytes, BytesMut};
 use std::collections::HashMap;
-use std::fs::{File, Metadata};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc;
-use walkdir::WalkDir;
 
 /// Data below this size is copied next to its record; a buffer of its own would cost more.
 const COPY_BELOW: usize = 16 * 1024;
@@ -27,14 +25,12 @@ pub struct Source {
     pub manifest: Arc<Manifest>,
     /// The list as it goes over the wire.
     pub encoded: Bytes,
-    paths: Vec<PathBuf>,
+    /// What is not sent, and why.
+    pub left_out: Vec<String>,
+    opener: Opener,
     /// Hashes survive a lost connection, so that nothing needs to be read twice for their sake.
     roots: HashMap<u32, [u8; 32]>,
     partial: HashMap<u32, Vec<Option<[u8; 32]>>>,
-}
-
-fn unreadable(path: &Path, why: impl std::fmt::Display) -> Failure {
-    Failure::new(Kind::Source, format!("cannot read \"{}\": {why}", printable(path.as_os_str().as_bytes())))
 }
 
 fn changed(entry: &Entry) -> Failure {
@@ -45,44 +41,16 @@ fn changed(entry: &Entry) -> Failure {
     )
 }
 
-fn mtime(metadata: &Metadata) -> Mtime {
-    Mtime { secs: metadata.mtime(), nanos: metadata.mtime_nsec().clamp(0, 999_999_999) as u32 }
-}
-
 impl Source {
     /// Lists what is below the given paths.
     pub fn find(arguments: &[PathBuf]) -> Result<Self> {
-        let mut entries = Vec::new();
-        let mut paths = Vec::new();
-        for argument in arguments {
-            let name = match argument.file_name() {
-                Some(name) => name.to_owned(),
-                None => {
-                    let full = argument.canonicalize().map_err(|e| unreadable(argument, e))?;
-                    full.file_name()
-                        .ok_or_else(|| unreadable(argument, "it has no name; send what is in it"))?
-                        .to_owned()
-                }
-            };
-            for found in WalkDir::new(argument).sort_by_file_name() {
-                let found = found.map_err(|e| unreadable(e.path().unwrap_or(argument), &e))?;
-                let below = found.path().strip_prefix(argument).map_err(|e| unreadable(found.path(), e))?;
-                let mut path = name.as_bytes().to_vec();
-                if !below.as_os_str().is_empty() {
-                    path.push(b'/');
-                    path.extend_from_slice(below.as_os_str().as_bytes());
-                }
-                // A link that is named on the command line is followed, one inside a folder is sent as a link.
-                let metadata =
-                    if found.depth() == 0 { std::fs::metadata(argument) } else { found.path().symlink_metadata() };
-                let metadata = metadata.map_err(|e| unreadable(found.path(), e))?;
-                entries.push(Entry { path, what: describe(found.path(), &metadata)? });
-                paths.push(found.into_path());
-            }
-        }
+        let mut listing = Listing::find(arguments)?;
+        let left_out = std::mem::take(&mut listing.left_out);
+        let (opener, entries) = Opener::new(listing);
         let manifest = Manifest::new(entries)?;
         let encoded = manifest.encode()?.into();
-        Ok(Self { manifest: Arc::new(manifest), encoded, paths, roots: HashMap::new(), partial: HashMap::new() })
+        let (roots, partial) = (HashMap::new(), HashMap::new());
+        Ok(Self { manifest: Arc::new(manifest), encoded, left_out, opener, roots, partial })
     }
 
     /// Reads whatever the receiver lacks and hands it on in batches, until all is read or nobody takes it any more.
@@ -95,7 +63,9 @@ impl Source {
                 continue;
             }
             let is_there = |block| manifest.block_id(file, block).is_some_and(|id| have.get(id));
-            let opened = self.open(file, entry)?;
+            let unreadable = |opener: &Opener, e| walk::unreadable(&opener.shown(file, entry), e);
+            let opened = self.opener.open(file, entry).map_err(|e| unreadable(&self.opener, e))?;
+            let (opened, identity) = opened.ok_or_else(|| changed(entry))?;
             for block in 0..blocks::count(size) {
                 let known = self.roots.contains_key(&file) || self.known(file, block);
                 if is_there(block) && known {
@@ -108,10 +78,12 @@ impl Source {
                 let mut data = vec![0; blocks::length(size, block)];
                 opened.read_exact_at(&mut data, block * blocks::BLOCK).map_err(|e| match e.kind() {
                     std::io::ErrorKind::UnexpectedEof => changed(entry),
-                    _ => unreadable(&self.paths[file as usize], e),
+                    _ => unreadable(&self.opener, e),
                 })?;
                 // Before it is handed on: with the last block the receiver may have all it needs.
-                check_unchanged(&opened, entry, &self.paths[file as usize])?;
+                if !identity.is(&opened).map_err(|e| unreadable(&self.opener, e))? {
+                    return Err(changed(entry));
+                }
                 let hash = blocks::hash(size, block, &data);
                 self.note(file, block, hash);
                 if is_there(block) {
@@ -131,13 +103,6 @@ impl Source {
             let _ = out.blocking_send(batch.take());
         }
         Ok(())
-    }
-
-    fn open(&self, file: u32, entry: &Entry) -> Result<File> {
-        let path = &self.paths[file as usize];
-        let opened = File::open(path).map_err(|e| unreadable(path, e))?;
-        check_unchanged(&opened, entry, path)?;
-        Ok(opened)
     }
 
     fn known(&self, file: u32, block: u64) -> bool {
@@ -160,34 +125,6 @@ impl Source {
         let root = *blocks::root(&hashes).as_bytes();
         self.roots.insert(file, root);
         Some(root)
-    }
-}
-
-fn describe(path: &Path, metadata: &Metadata) -> Result<What> {
-    let kind = metadata.file_type();
-    if kind.is_dir() {
-        Ok(What::Dir { mode: metadata.mode() & PERMISSIONS, mtime: mtime(metadata) })
-    } else if kind.is_file() {
-        // Better now than after hours.
-        File::open(path).map_err(|e| unreadable(path, e))?;
-        Ok(What::File { size: metadata.len(), mode: metadata.mode() & PERMISSIONS, mtime: mtime(metadata) })
-    } else if kind.is_symlink() {
-        let target = std::fs::read_link(path).map_err(|e| unreadable(path, e))?;
-        Ok(What::Link { target: target.as_os_str().as_bytes().to_vec() })
-    } else {
-        Err(unreadable(path, "it is neither a file nor a folder; leave it out"))
-    }
-}
-
-fn check_unchanged(opened: &File, entry: &Entry, path: &Path) -> Result<()> {
-    let metadata = opened.metadata().map_err(|e| unreadable(path, e))?;
-    match &entry.what {
-        What::File { size, mtime: then, .. }
-            if metadata.is_file() && metadata.len() == *size && mtime(&metadata) == *then =>
-        {
-            Ok(())
-        }
-        _ => Err(changed(entry)),
     }
 }
 
@@ -229,3 +166,7 @@ impl Builder {
         whole.chunks
     }
 }
+
+#[cfg(test)]
+#[path = "source_tests.rs"]
+mod tests;

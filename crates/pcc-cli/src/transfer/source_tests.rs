@@ -1,0 +1,173 @@
+//! A source that somebody else changes while it is sent.
+
+use super::*;
+use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
+use std::fs::{self, FileTimes};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, UNIX_EPOCH};
+
+const INSIDE: &[u8] = &[b'i'; 500];
+const SECRET: &[u8] = &[b's'; 500];
+const FILES: usize = 12;
+
+/// A file with a time that says nothing about it: whoever changes files can set that.
+fn write(path: &Path, content: &[u8]) {
+    fs::write(path, content).unwrap();
+    let then = FileTimes::new().set_modified(UNIX_EPOCH + Duration::from_secs(1_700_000_000));
+    fs::File::options().write(true).open(path).unwrap().set_times(then).unwrap();
+}
+
+/// All that would be sent of these paths, without what could not be read.
+fn sent(paths: &[PathBuf]) -> Option<Vec<u8>> {
+    let mut source = Source::find(paths).ok()?;
+    let nothing = |len| Bitmap::new(len);
+    let (have, finished) = (nothing(source.manifest.blocks), nothing(source.manifest.entries.len() as u64));
+    let (out, mut queue) = mpsc::channel(10_000);
+    let _ = source.read(&have, &finished, &out);
+    drop(out);
+    let mut all = Vec::new();
+    while let Some(batch) = queue.blocking_recv() {
+        batch.iter().for_each(|bytes| all.extend_from_slice(bytes));
+    }
+    Some(all)
+}
+
+fn contains(all: &[u8], what: &[u8]) -> bool {
+    all.windows(what.len()).any(|window| window == what)
+}
+
+/// Puts something else in the place of files and folders all the time, whole or back again.
+fn disturb(tree: &Path, outside: &Path, spare: &Path, stop: &AtomicBool, seed: u64) {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    fs::create_dir(spare).unwrap();
+    write(&spare.join("file"), INSIDE);
+    symlink(outside.join("f0"), spare.join("link")).unwrap();
+    symlink(outside, spare.join("folder link")).unwrap();
+    mknodat(CWD, spare.join("fifo"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    while !stop.load(Ordering::Relaxed) {
+        let other = ["file", "link", "folder link", "fifo"][rng.usize(..4)];
+        let place = match rng.usize(..3) {
+            0 => tree.join("below"),
+            1 => tree.join(format!("f{}", rng.usize(..FILES))),
+            _ => tree.join("below").join(format!("f{}", rng.usize(..FILES))),
+        };
+        // One after the other, as it may not be a folder just now; nothing outside is to change.
+        if fs::canonicalize(place.parent().unwrap()).is_ok_and(|folder| folder.starts_with(tree)) {
+            let exchange = || renameat_with(CWD, spare.join(other), CWD, &place, RenameFlags::EXCHANGE);
+            if exchange().is_ok() {
+                thread::sleep(Duration::from_micros(rng.u64(..300)));
+                exchange().unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_from_outside_is_sent_and_nothing_hangs() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().canonicalize().unwrap();
+    let (tree, outside, spare) = (folder.join("tree"), folder.join("outside"), folder.join("spare"));
+    for (place, content) in [(&tree, INSIDE), (&tree.join("below"), INSIDE), (&outside, SECRET)] {
+        fs::create_dir(place).unwrap();
+        (0..FILES).for_each(|n| write(&place.join(format!("f{n}")), content));
+    }
+    let seed = fastrand::u64(..);
+    println!("seed {seed}");
+    let stop = AtomicBool::new(false);
+    let (sends, whole, alive) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        scope.spawn(|| disturb(&tree, &outside, &spare, &stop, seed));
+        let (done, finished) = std::sync::mpsc::channel();
+        let paths = [tree.clone()];
+        let (sends, whole, alive) = (&sends, &whole, &alive);
+        scope.spawn(move || {
+            for _ in 0..3000 {
+                if let Some(all) = sent(&paths) {
+                    assert!(!contains(&all, SECRET), "something from outside");
+                    sends.fetch_add(1, Ordering::Relaxed);
+                    whole.fetch_add(usize::from(contains(&all, INSIDE)), Ordering::Relaxed);
+                }
+                alive.fetch_add(1, Ordering::Relaxed);
+            }
+            let _ = done.send(());
+        });
+        // A thread that hangs cannot be ended, but opening the other end of what it waits for lets it go on.
+        let mut last = 0;
+        let hung = loop {
+            match finished.recv_timeout(Duration::from_secs(20)) {
+                Err(std::sync::mpsc::RecvTimeoutError::Timeout) if alive.load(Ordering::Relaxed) == last => break true,
+                Err(std::sync::mpsc::RecvTimeoutError::Timeout) => last = alive.load(Ordering::Relaxed),
+                _ => break false,
+            }
+        };
+        stop.store(true, Ordering::Relaxed);
+        if hung {
+            println!("it hangs");
+            std::process::abort();
+        }
+    });
+    println!("{} of 3000 could be listed, of {} something was sent", sends.into_inner(), whole.load(Ordering::Relaxed));
+    assert!(whole.into_inner() > 0, "the adversary left nothing to send");
+}
+
+/// What became of a file that was listed and changed before it was read.
+fn after(change: impl FnOnce(&Path)) -> Result<()> {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    write(&file, INSIDE);
+    let mut source = Source::find(std::slice::from_ref(&file)).unwrap();
+    // Time stamps may be as coarse as a tick of the kernel.
+    thread::sleep(Duration::from_millis(20));
+    change(&file);
+    let (out, _queue) = mpsc::channel(100);
+    source.read(&Bitmap::new(1), &Bitmap::new(1), &out)
+}
+
+#[test]
+fn a_file_that_is_no_longer_the_one_listed_is_not_sent() {
+    after(|_| {}).unwrap();
+    let changes: [(&str, fn(&Path)); 5] = [
+        ("same size and time", |file| write(file, SECRET)),
+        ("another file", |file| {
+            write(&file.with_extension("new"), SECRET);
+            fs::rename(file.with_extension("new"), file).unwrap();
+        }),
+        ("a FIFO", |file| {
+            fs::remove_file(file).unwrap();
+            mknodat(CWD, file, FileType::Fifo, Mode::RUSR, 0).unwrap();
+        }),
+        ("a folder", |file| {
+            fs::remove_file(file).unwrap();
+            fs::create_dir(file).unwrap();
+        }),
+        ("nothing", |file| fs::remove_file(file).unwrap()),
+    ];
+    for (what, change) in changes {
+        let failure = after(change).expect_err(what);
+        assert_eq!(failure.kind, Kind::Source, "{what}");
+        assert!(failure.message.contains("changed"), "{what}: {failure}");
+    }
+}
+
+#[test]
+fn a_transfer_that_is_being_received_is_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let tree = dir.path().join("tree");
+    for folder in ["below/.pcc-0123456789ab", "below/.pcc-notes"] {
+        fs::create_dir_all(tree.join(folder)).unwrap();
+        write(&tree.join(folder).join("receiver"), INSIDE);
+    }
+    let source = Source::find(&[tree]).unwrap();
+    let paths: Vec<String> = source.manifest.entries.iter().map(Entry::shown).collect();
+    assert_eq!(paths, ["tree", "tree/below", "tree/below/.pcc-notes", "tree/below/.pcc-notes/receiver"]);
+    assert!(matches!(&source.left_out[..], [why] if why.contains(".pcc-0123456789ab")), "{:?}", source.left_out);
+}
+
+#[test]
+fn files_whose_length_is_not_known_are_refused() {
+    let Err(failure) = Source::find(&["/proc/self/status".into()]) else { panic!("it would arrive empty") };
+    assert!(failure.message.contains("as in /proc"), "{failure}");
+}
