@@ -1,7 +1,7 @@
 //! The two ends of a transfer, each on a thread of its own, so that the processor time of each is known.
 
-use super::outcome::Sample;
 use super::path::{MTU, Path};
+use super::sample::Sample;
 use anyhow::Context;
 use noq::{Connection, Endpoint, PathId, TransportConfig, VarInt};
 use pcc_emulator::quic::{self, BLOCK, BlockWriter, Identity, SERVER_NAME};

@@ -7,6 +7,7 @@ mod path;
 mod progress;
 mod real_time;
 mod report;
+mod sample;
 #[cfg(test)]
 mod tests;
 mod virtual_time;

@@ -2,26 +2,12 @@
 
 use super::endpoint::SenderReport;
 use super::path::Path;
+use super::sample::Sample;
 use pcc::Rate;
 use pcc_emulator::relay::RelayReport;
 use pcc_lab::link::Counters;
 use pcc_quic::Algorithm;
 use std::time::Duration;
-
-/// A moment of a transfer. Counts are since its start.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sample {
-    /// Time since the sender began to connect.
-    pub at: Duration,
-    /// Bytes of data that the receiver has got.
-    pub received: u64,
-    /// The sender's smoothed round trip time.
-    pub rtt: Duration,
-    /// How many packets were sent so far.
-    pub sent: u64,
-    /// Packets that the sender takes for lost.
-    pub lost: u64,
-}
 
 /// A run that has been done.
 #[derive(Clone, Debug)]

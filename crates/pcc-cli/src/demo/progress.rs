@@ -1,6 +1,7 @@
 //! Live progress on standard error.
 
-use super::outcome::{Outcome, Sample, ratio};
+use super::outcome::{Outcome, ratio};
+use super::sample::Sample;
 use crate::progress::{self, Look};
 use pcc::Rate;
 use std::collections::VecDeque;

@@ -1,8 +1,9 @@
 //! A run in real time, over a relay of UDP datagrams.
 
 use super::endpoint::{Receiver, SenderReport, Sending, send};
-use super::outcome::{Machine, Outcome, Sample};
+use super::outcome::{Machine, Outcome};
 use super::path::Path;
+use super::sample::Sample;
 use anyhow::{Context, anyhow};
 use pcc_emulator::quic::Identity;
 use pcc_emulator::realtime::Lateness;

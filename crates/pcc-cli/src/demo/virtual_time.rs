@@ -1,7 +1,8 @@
 //! A run in virtual time: two real QUIC endpoints, with real packets and encryption, on a path and a clock that are not.
 
-use super::outcome::{Outcome, Sample};
+use super::outcome::Outcome;
 use super::path::{MTU, Path};
+use super::sample::Sample;
 use anyhow::Context;
 use noq::TransportConfig;
 use pcc_lab::virtual_quic::Bulk;

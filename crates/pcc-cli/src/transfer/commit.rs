@@ -1,7 +1,8 @@
 //! From the staging folder to final names: nothing outside the destination, nothing replaced without being asked.
 
-use super::disk::{self, Disk};
+use super::disk::Disk;
 use super::failure::{Context, Failure, Kind, Result, printable};
+use super::folders;
 use super::manifest::{Entry, Manifest, Mtime, PERMISSIONS, What};
 use super::staging::Staging;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, MetadataExt};
@@ -157,13 +158,13 @@ pub fn publish(
     for (entry, made) in folders.into_iter().rev() {
         complete_folder(staging, entry, made.then_some(rules), disk)?;
     }
-    let destination = disk::open(&staging.destination).doing(|| format!("open {}", staging.path.display()))?;
+    let destination = folders::open(&staging.destination).doing(|| format!("open {}", staging.path.display()))?;
     disk.sync_folder(&destination, &staging.path)
 }
 
 /// Gives a folder that was made by these rules its time and permissions, and makes the names in it last.
 fn complete_folder(staging: &Staging, entry: &Entry, made: Option<Rules>, disk: &impl Disk) -> Result<()> {
-    let folder = staging.destination.open_dir(os_path(&entry.path)).and_then(|folder| Ok(disk::open(&folder)?));
+    let folder = staging.destination.open_dir(os_path(&entry.path)).and_then(|folder| Ok(folders::open(&folder)?));
     let folder = folder.doing(|| format!("open the folder \"{}\"", entry.shown()))?;
     if let (What::Dir { mtime, .. }, Some(rules)) = (&entry.what, made) {
         // What it has from the folder above stays: it is this machine's.

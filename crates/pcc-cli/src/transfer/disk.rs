@@ -1,12 +1,10 @@
 //! What has to reach the disk before anyone is told that a transfer is complete.
 
 use super::failure::{Context, Result};
+use super::folders::{open, sync};
 use super::staging::Staging;
 use cap_std::fs::Dir;
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
 use std::fs::File;
-use std::io;
 use std::path::Path;
 
 /// Makes what was written survive a loss of power.
@@ -46,34 +44,4 @@ impl Disk for RealDisk {
 fn is_fuse(folder: &Dir) -> rustix::io::Result<bool> {
     // FUSE_SUPER_MAGIC of linux/magic.h.
     Ok(rustix::fs::fstatfs(folder)?.f_type == 0x6573_5546)
-}
-
-/// The handles of a [`Dir`] only lead to what is in it; this one is of the folder itself.
-pub fn open(folder: &Dir) -> rustix::io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    Ok(rustix::fs::openat(folder, ".", flags, Mode::empty())?.into())
-}
-
-fn sync(folder: &File) -> io::Result<()> {
-    match folder.sync_all() {
-        // POSIX: the file system knows no such thing for folders.
-        Err(e) if e.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => Ok(()),
-        done => done,
-    }
-}
-
-/// Makes a folder, with those above it that are missing. The names of new ones survive a loss of power.
-pub fn make_folders(path: &Path) -> io::Result<()> {
-    let missing: Vec<&Path> =
-        path.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists()).collect();
-    std::fs::create_dir_all(path)?;
-    for made in missing.into_iter().rev() {
-        let above = made.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        match File::open(above).and_then(|folder| sync(&folder)) {
-            // It may be allowed to write in a folder but not to read it.
-            Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {}
-            done => done?,
-        }
-    }
-    Ok(())
 }

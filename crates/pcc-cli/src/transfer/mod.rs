@@ -5,6 +5,7 @@ mod commit;
 mod disk;
 mod endpoint;
 mod failure;
+mod folders;
 mod identity;
 mod manifest;
 mod progress;

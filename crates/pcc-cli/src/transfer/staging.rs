@@ -3,8 +3,8 @@
 //! It holds the receiver's identity, the manifest, the journal of verified blocks and the data, and only its owner may look
 //! inside. Files in it are numbered: no name from the network is used before a file is complete.
 
-use super::disk::{self, Disk, RealDisk, make_folders};
 use super::failure::{Context, Failure, Kind, Result};
+use super::folders;
 use super::identity::Identity;
 use super::manifest::STAGING_PREFIX;
 use cap_std::ambient_authority;
@@ -51,7 +51,7 @@ impl Staging {
     /// Takes up the unfinished transfer in the destination, or prepares a new one.
     pub fn open(path: &Path) -> Result<Self> {
         let shown = || format!("open the folder {}", path.display());
-        make_folders(path).doing(shown)?;
+        folders::make_folders(path).doing(shown)?;
         let destination = Dir::open_ambient_dir(path, ambient_authority()).doing(shown)?;
         let mut names = Vec::new();
         for entry in destination.entries().doing(shown)? {
@@ -201,7 +201,7 @@ impl Staging {
         }
         self.destination.remove_dir_all(&self.name).doing(shown)?;
         // Or it would be taken up again after a loss of power.
-        RealDisk.sync_folder(&disk::open(&self.destination).doing(shown)?, &self.path)
+        folders::sync(&folders::open(&self.destination).doing(shown)?).doing(shown)
     }
 }
 

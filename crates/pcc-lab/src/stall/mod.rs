@@ -1,49 +1,11 @@
 //! Stalls: times in which something does nothing, such as a thread that the machine doesn't let run, or a link that is held up.
 
+mod config;
 mod lengths;
 mod process;
 #[cfg(test)]
 mod tests;
 
+pub use config::Stalls;
 pub use lengths::Lengths;
 pub(crate) use process::Stalling;
-
-use crate::quantity::read;
-use pcc::Time;
-use serde::Deserialize;
-use std::time::Duration;
-
-/// Stalls that come at random, `{ every = "100ms", length = ["1ms", "10ms"] }`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Stalls {
-    /// The mean time from the end of a stall to the beginning of the next; gaps are exponential.
-    #[serde(deserialize_with = "read")]
-    pub every: Duration,
-    /// How long they last.
-    pub length: Lengths,
-}
-
-/// More stalls than this would take longer to draw than the packets between them.
-const MIN_EVERY: Duration = Duration::from_micros(10);
-
-impl Stalls {
-    /// When they begin and end, as far as they begin before `end`.
-    pub(crate) fn within(&self, end: Duration, rng: fastrand::Rng) -> impl Iterator<Item = (Time, Time)> {
-        let first = Stalling::new(self.clone(), rng);
-        let stalls = std::iter::successors(Some(first), |stalling| {
-            let mut next = stalling.clone();
-            next.draw();
-            Some(next)
-        });
-        stalls.map(|stalling| stalling.span()).take_while(move |(begins, _)| *begins < Time::ZERO + end)
-    }
-
-    /// What is wrong with them, if anything: the key, and what would be right.
-    pub fn check(&self) -> Result<(), (&'static str, String)> {
-        if self.every < MIN_EVERY {
-            return Err(("every", "this must be at least 10us".to_owned()));
-        }
-        self.length.check().map_err(|reason| ("length", reason))
-    }
-}

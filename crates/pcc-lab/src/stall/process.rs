@@ -1,6 +1,6 @@
 //! When stalls come.
 
-use super::Stalls;
+use super::config::Stalls;
 use super::lengths::exponential;
 use fastrand::Rng;
 use pcc::Time;
@@ -55,5 +55,18 @@ impl Stalling {
     /// When this stall begins and ends.
     pub fn span(&self) -> (Time, Time) {
         (self.begins, self.ends)
+    }
+}
+
+impl Stalls {
+    /// When they begin and end, as far as they begin before `end`.
+    pub(crate) fn within(&self, end: Duration, rng: fastrand::Rng) -> impl Iterator<Item = (Time, Time)> {
+        let first = Stalling::new(self.clone(), rng);
+        let stalls = std::iter::successors(Some(first), |stalling| {
+            let mut next = stalling.clone();
+            next.draw();
+            Some(next)
+        });
+        stalls.map(|stalling| stalling.span()).take_while(move |(begins, _)| *begins < Time::ZERO + end)
     }
 }
