@@ -9,7 +9,6 @@ pub use lengths::Lengths;
 pub(crate) use process::Stalling;
 
 use crate::quantity::read;
-use pcc::Time;
 use serde::Deserialize;
 use std::time::Duration;
 
@@ -28,17 +27,6 @@ pub struct Stalls {
 const MIN_EVERY: Duration = Duration::from_micros(10);
 
 impl Stalls {
-    /// When they begin and end, as far as they begin before `end`.
-    pub(crate) fn within(&self, end: Duration, rng: fastrand::Rng) -> impl Iterator<Item = (Time, Time)> {
-        let first = Stalling::new(self.clone(), rng);
-        let stalls = std::iter::successors(Some(first), |stalling| {
-            let mut next = stalling.clone();
-            next.draw();
-            Some(next)
-        });
-        stalls.map(|stalling| stalling.span()).take_while(move |(begins, _)| *begins < Time::ZERO + end)
-    }
-
     /// What is wrong with them, if anything: the key, and what would be right.
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         if self.every < MIN_EVERY {
