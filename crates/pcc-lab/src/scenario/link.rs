@@ -3,7 +3,7 @@
 use super::fault::Fault;
 use crate::link::{Aggregation, Capacity, Change, Limit, Loss, PathConfig, Policer, QueueConfig, Reordering, Trace};
 use crate::quantity::{read, read_option, read_or_table, read_range};
-use crate::stall::Stalls;
+use crate::stall::{Stalling, Stalls};
 use pcc::{Rate, Time};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -193,7 +193,7 @@ impl Link {
 /// The pauses of a bottleneck with this rate.
 fn changes_of(pauses: &Stalls, rate: Rate, duration: Duration, rng: &mut fastrand::Rng) -> Vec<Change> {
     let change = |at, rate| Change { at, rate: Some(rate), ..Change::default() };
-    let pauses = pauses.within(duration, rng.fork());
+    let pauses = Stalling::within(pauses.clone(), duration, rng.fork());
     pauses.flat_map(|(begins, ends)| [change(begins, Rate::ZERO), change(ends, rate)]).collect()
 }
 

@@ -56,6 +56,7 @@ impl Ends {
     }
 
     /// The sender does what is due. Returns the number of acknowledgements that it took.
+    #[inline]
     fn run_sender(&mut self, now: Time, outcome: &mut FlowOutcome, newest_rtt: &mut Duration) -> u32 {
         let mut taken = 0;
         while let Some(ack) = pop_due(&mut self.acks, now) {
@@ -167,6 +168,7 @@ impl Flow {
     }
 
     /// The viewer of a video asks for more.
+    #[inline]
     fn watch(&mut self, now: Time) {
         let Some(ends) = &mut self.ends else { return };
         if let Some(segments) = ends.player.as_mut().and_then(|player| player.request(now)) {
@@ -199,6 +201,7 @@ impl Flow {
     }
 
     /// Counts a packet that the receiver has taken in.
+    #[inline]
     fn count(&mut self, now: Time, packet: &Departure, queued: Duration, new: bool) {
         let Some(ends) = &mut self.ends else { return };
         self.outcome.queueing.add(queued);

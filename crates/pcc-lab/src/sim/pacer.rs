@@ -62,11 +62,13 @@ impl Pacer {
     }
 
     /// Whether packets leave in bursts.
+    #[inline]
     pub fn is_bursty(&self) -> bool {
         matches!(self.pacing, Pacing::Bursts | Pacing::None)
     }
 
     /// Whether a burst is on.
+    #[inline]
     pub fn in_burst(&self) -> bool {
         self.rest > 0
     }
@@ -89,16 +91,18 @@ impl Pacer {
     }
 
     /// The first time from `ready` on at which a packet may leave.
+    #[inline]
     pub fn earliest(&self, ready: Time) -> Time {
         match self.pacing {
-            Pacing::None => ready,
-            _ if self.in_burst() => ready,
+            Pacing::Exact | Pacing::CatchUp | Pacing::FullCatchUp => ready.max(self.next),
             Pacing::Tick(period) => ready.max(ceil(self.next, period)),
-            _ => ready.max(self.next),
+            Pacing::Bursts if !self.in_burst() => ready.max(self.next),
+            Pacing::Bursts | Pacing::None => ready,
         }
     }
 
     /// Whether a packet may leave now.
+    #[inline]
     pub fn lets_go(&self, now: Time) -> bool {
         self.earliest(now) <= now
     }
@@ -117,6 +121,7 @@ impl Pacer {
     }
 
     /// A packet of `bytes` bytes left at `now`.
+    #[inline]
     pub fn on_sent(&mut self, now: Time, bytes: u64, rate: Option<Rate>) {
         if self.is_bursty() {
             self.burst_bytes += bytes;
@@ -166,6 +171,7 @@ impl Pacer {
         self.next = self.next.max(now - credit) + step;
     }
 
+    #[inline]
     fn vary(&mut self, gap: Duration) -> Duration {
         let varied = 1.0 + SEND_JITTER * (2.0 * self.rng.f64() - 1.0);
         Duration::from_nanos((gap.as_nanos() as f64 * varied) as u64)

@@ -93,6 +93,7 @@ impl Receiver {
     }
 
     /// Takes a packet in. Returns whether its segment is new, and whether it should be acknowledged at once.
+    #[inline]
     pub fn take(&mut self, now: Time, number: u64, segment: u64) -> (bool, bool) {
         self.receipts.push_back(Receipt { number, time: now });
         // Whatever hints at a loss is acknowledged at once (RFC 9000, section 13.2.1).

@@ -27,8 +27,18 @@ impl Stalling {
         stalling
     }
 
-    /// Goes on to the next stall.
-    pub fn draw(&mut self) {
+    /// When stalls begin and end, as far as they begin before `end`.
+    pub fn within(stalls: Stalls, end: Duration, rng: Rng) -> impl Iterator<Item = (Time, Time)> {
+        let mut stalling = Stalling::new(stalls, rng);
+        let next = move || {
+            let span = (stalling.begins, stalling.ends);
+            stalling.draw();
+            Some(span)
+        };
+        std::iter::from_fn(next).take_while(move |(begins, _)| *begins < Time::ZERO + end)
+    }
+
+    fn draw(&mut self) {
         // A gap of nothing would never end.
         let gap = exponential(self.stalls.every, &mut self.rng).max(Duration::from_nanos(1));
         self.begins = self.ends + gap;
@@ -50,23 +60,5 @@ impl Stalling {
     /// When what is due at `due` happens, as far as this stall holds it up. Later ones aren't known.
     pub fn release(&self, due: Time) -> Time {
         if self.begins <= due && due < self.ends { self.ends } else { due }
-    }
-
-    /// When this stall begins and ends.
-    pub fn span(&self) -> (Time, Time) {
-        (self.begins, self.ends)
-    }
-}
-
-impl Stalls {
-    /// When they begin and end, as far as they begin before `end`.
-    pub(crate) fn within(&self, end: Duration, rng: fastrand::Rng) -> impl Iterator<Item = (Time, Time)> {
-        let first = Stalling::new(self.clone(), rng);
-        let stalls = std::iter::successors(Some(first), |stalling| {
-            let mut next = stalling.clone();
-            next.draw();
-            Some(next)
-        });
-        stalls.map(|stalling| stalling.span()).take_while(move |(begins, _)| *begins < Time::ZERO + end)
     }
 }
