@@ -16,6 +16,7 @@ use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::time::Duration;
 
 /// How a file system says that it cannot rename without replacing.
 const CANNOT: [Errno; 4] = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP];
@@ -29,6 +30,8 @@ pub struct Rules {
     pub permissions: bool,
     /// What this user gives nobody.
     pub umask: u32,
+    /// How long nothing may move while a sender is connected.
+    pub patience: Duration,
 }
 
 impl Rules {

@@ -33,6 +33,8 @@ pub enum Kind {
     Corrupt = 12,
     /// A newer connection of the same transfer took over.
     Replaced = 13,
+    /// The other side is connected, and nothing moves.
+    Stalled = 14,
     /// Stopped by the user.
     Interrupted = INTERRUPTED,
 }
@@ -54,10 +56,11 @@ Exit codes:
   11   a source file is missing, unreadable, or changed while it was sent
   12   data did not match its hash
   13   a newer sender of the same transfer took over
+  14   both sides were connected, but nothing moved for as long as --timeout says
   130  interrupted";
 
 impl Kind {
-    const ALL: [Kind; 13] = [
+    const ALL: [Kind; 14] = [
         Kind::Other,
         Kind::BadTicket,
         Kind::WrongTicket,
@@ -70,6 +73,7 @@ impl Kind {
         Kind::Source,
         Kind::Corrupt,
         Kind::Replaced,
+        Kind::Stalled,
         Kind::Interrupted,
     ];
 
@@ -98,6 +102,7 @@ impl Kind {
             Kind::Source => "source",
             Kind::Corrupt => "corrupt",
             Kind::Replaced => "replaced",
+            Kind::Stalled => "stalled",
             Kind::Interrupted => "interrupted",
         }
     }

@@ -15,6 +15,7 @@ mod sender;
 mod session;
 mod source;
 mod staging;
+mod stall;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -77,7 +78,7 @@ pub struct SendArgs {
     /// Never send faster than this, for example 50mbit
     #[arg(long, value_name = "RATE", value_parser = quantity::rate)]
     max_rate: Option<Rate>,
-    /// Give up when the receiver cannot be reached for this many seconds
+    /// Give up when the receiver cannot be reached, or nothing moves, for this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     timeout: u64,
     /// Print one JSON object per line on standard output
@@ -104,6 +105,9 @@ pub struct RecvArgs {
     /// Do not keep the sender's permissions but only executable bits: who may read is up to the umask here
     #[arg(long)]
     no_perms: bool,
+    /// Give up when a sender is connected and nothing moves for this many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    timeout: u64,
     /// Print one JSON object per line on standard output
     #[arg(long)]
     json: bool,
@@ -141,8 +145,9 @@ pub fn recv(args: RecvArgs) -> anyhow::Result<ExitCode> {
     let umask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
     rustix::process::umask(umask);
     let reporter = Arc::new(Reporter::new(args.json));
-    let RecvArgs { dir, listen, advertise, overwrite, no_perms, .. } = args;
-    let rules = Rules { overwrite, permissions: !no_perms, umask: umask.bits() as u32 };
+    let RecvArgs { dir, listen, advertise, overwrite, no_perms, timeout, .. } = args;
+    let rules =
+        Rules { overwrite, permissions: !no_perms, umask: umask.bits() as u32, patience: Duration::from_secs(timeout) };
     let options = receiver::Options { dir, listen, advertise, rules };
     Ok(finish(&reporter, receiver::run(options, reporter.clone())))
 }

@@ -6,6 +6,7 @@ use super::identity::{SERVER_NAME, proof};
 use super::progress::{Event, INTERVAL, Reporter, Snapshot};
 use super::protocol::{self, Answer, BATCH, Hello, MAX_MESSAGE, connection_failure};
 use super::source::{Batch, Source};
+use super::stall::{self, Look, stalled};
 use super::store::Bitmap;
 use super::ticket::Ticket;
 use crate::signals::interrupted;
@@ -15,6 +16,7 @@ use std::cell::Cell;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::task::{JoinSet, spawn_blocking};
@@ -25,6 +27,10 @@ const HANDSHAKE: Duration = Duration::from_secs(8);
 const STAGGER: Duration = Duration::from_millis(100);
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
+/// How long the disk may take to read on when nothing has moved.
+const DISK: Duration = Duration::from_secs(5);
+/// How often the receiver hears that reading goes on while there is nothing to send.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 /// Batches that are read ahead.
 const READ_AHEAD: usize = 8;
 
@@ -67,6 +73,7 @@ struct Sender {
     started: Option<Instant>,
     moved: u64,
     last_contact: Instant,
+    patience: Duration,
 }
 
 /// Sends, and keeps trying until it is done or hopeless.
@@ -79,10 +86,11 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     }
     let (endpoint, config) = endpoint::client(&transport, ticket.certificate)?;
     let now = Instant::now();
-    let mut sender = Sender { ticket, endpoint, config, reporter, started: None, moved: 0, last_contact: now };
+    let mut sender =
+        Sender { ticket, endpoint, config, reporter, started: None, moved: 0, last_contact: now, patience };
     let endpoint = sender.endpoint.clone();
     // It outlives the close: a connection that is dropped before would give no reason.
-    let work = sender.keep_trying(source, patience);
+    let work = sender.keep_trying(source);
     tokio::pin!(work);
     let result = tokio::select! {
         result = &mut work => result,
@@ -98,7 +106,8 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
 }
 
 impl Sender {
-    async fn keep_trying(&mut self, mut source: Source, patience: Duration) -> Result<()> {
+    async fn keep_trying(&mut self, mut source: Source) -> Result<()> {
+        let patience = self.patience;
         let mut pause = FIRST_PAUSE;
         loop {
             let before = self.last_contact;
@@ -194,6 +203,8 @@ impl Sender {
         endpoint::follow_path(connection);
         let total = source.manifest.bytes;
         let (batches, queue) = mpsc::channel(READ_AHEAD);
+        let (read, heard) = (source.blocks_read.clone(), Cell::new(0));
+        let progress = || (heard.get(), read.load(Ordering::Relaxed), connection.stats().frame_tx.stream);
         let reader = spawn_blocking(move || {
             let mut source = source;
             let result = source.read(&have, &finished, &batches);
@@ -202,15 +213,22 @@ impl Sender {
         let mut reader = Reader { handle: Some(reader), finished: None };
         let stored = Cell::new(bytes);
         let result = tokio::select! {
-            result = listen(control, &stored) => result,
+            result = listen(control, &stored, &heard, total) => result,
+            () = stalled(|| Look { progress: progress(), limit: self.patience }) => Err(self.nothing_moves()),
+            failure = show_life(connection, &read) => Err(failure),
             failure = pump(connection, queue, &mut reader) => Err(failure),
             () = self.report(connection, &stored, total) => Ok(()),
         };
         if stored.get() > 0 {
             self.report_once(connection, if result.is_ok() { total } else { stored.get() }, total);
         }
-        // The queue is gone, so the reader stops at the next block.
-        let (source, read) = reader.wait().await?;
+        // The queue is gone, so the reader stops at the next block, unless the disk is what nothing comes from.
+        let (source, read) = match &result {
+            Err(failure) if failure.kind == Kind::Stalled => {
+                tokio::time::timeout(DISK, reader.wait()).await.map_err(|_| failure.clone())??
+            }
+            _ => reader.wait().await?,
+        };
         Ok((source, read.and(result)))
     }
 
@@ -220,15 +238,29 @@ impl Sender {
         let proof = *proof(connection, &self.ticket.secret)?.as_bytes();
         let manifest = *blake3::hash(&source.encoded).as_bytes();
         protocol::send(&mut send, &Hello { proof, manifest, manifest_len: source.encoded.len() as u32 }).await?;
+        let mut checked = (0, 0);
+        let mut deadline = self.deadline(1);
         loop {
-            match protocol::receive(&mut control, MAX_MESSAGE).await? {
+            let answer = tokio::time::timeout_at(deadline, protocol::receive(&mut control, MAX_MESSAGE)).await;
+            match answer.unwrap_or_else(|_| Err(self.nothing_moves()))? {
                 Answer::SendManifest => {
                     for at in (0..source.encoded.len()).step_by(BATCH) {
                         let piece = source.encoded.slice(at..source.encoded.len().min(at + BATCH));
-                        send_stream(connection, &mut [piece], 0).await?;
+                        let mut pieces = [piece];
+                        let sent = send_stream(connection, &mut pieces, 0);
+                        tokio::time::timeout_at(self.deadline(1), sent)
+                            .await
+                            .unwrap_or_else(|_| Err(self.nothing_moves()))?;
                     }
+                    deadline = self.deadline(1);
                 }
-                Answer::Checking { bytes, total } => self.reporter.event(&Event::Checking { bytes, total }),
+                // All is checked, and an earlier connection may still be giving names.
+                Answer::Checking { bytes, total } if checked == (bytes, total) => {}
+                Answer::Checking { bytes, total } => {
+                    checked = (bytes, total);
+                    deadline = self.deadline(if bytes == total { stall::FINISHING } else { 1 });
+                    self.reporter.event(&Event::Checking { bytes, total });
+                }
                 Answer::Have { bytes, blocks, files } => {
                     let manifest = &source.manifest;
                     let have = Bitmap::from_runs(manifest.blocks, &blocks);
@@ -251,6 +283,18 @@ impl Sender {
                 }
             }
         }
+    }
+
+    fn deadline(&self, factor: u32) -> tokio::time::Instant {
+        tokio::time::Instant::now() + self.patience.max(SIGN_OF_LIFE) * factor
+    }
+
+    fn nothing_moves(&self) -> Failure {
+        let seconds = self.patience.as_secs();
+        let message = format!(
+            "the receiver is connected, but nothing moved for {seconds} s; run the same command again to go on"
+        );
+        Failure::new(Kind::Stalled, message)
     }
 
     async fn report(&self, connection: &Connection, stored: &Cell<u64>, total: u64) {
@@ -295,10 +339,15 @@ async fn connect_to(endpoint: &Endpoint, config: ClientConfig, address: SocketAd
 }
 
 /// Takes what the receiver says until it says that all is complete.
-async fn listen(mut control: RecvStream, stored: &Cell<u64>) -> Result<()> {
+async fn listen(mut control: RecvStream, stored: &Cell<u64>, heard: &Cell<u64>, total: u64) -> Result<()> {
     loop {
         match protocol::receive(&mut control, MAX_MESSAGE).await? {
-            Answer::Stored(bytes) => stored.set(bytes),
+            Answer::Stored(bytes) => {
+                // Whatever comes after the last byte says that the disk is at work.
+                if stored.replace(bytes) != bytes || bytes == total {
+                    heard.set(heard.get() + 1);
+                }
+            }
             Answer::Complete => return Ok(()),
             _ => return Err(Failure::new(Kind::Other, "the receiver answered out of turn")),
         }
@@ -318,6 +367,22 @@ async fn pump(connection: &Connection, mut queue: mpsc::Receiver<Batch>, reader:
     match reader.failure().await {
         Some(failure) => failure,
         None => std::future::pending().await,
+    }
+}
+
+/// Sends an empty stream now and then while files are only read for their hashes; ends only by failing.
+async fn show_life(connection: &Connection, read: &AtomicU64) -> Failure {
+    let mut last = (0, 0);
+    loop {
+        tokio::time::sleep(SIGN_OF_LIFE).await;
+        let (blocks, frames) = (read.load(Ordering::Relaxed), connection.stats().frame_tx.stream);
+        if blocks != last.0
+            && frames == last.1
+            && let Err(failure) = send_stream(connection, &mut [], 0).await
+        {
+            return failure;
+        }
+        last = (blocks, frames);
     }
 }
 

@@ -8,6 +8,7 @@ use super::manifest::{self, Manifest};
 use super::progress::{Event, INTERVAL, Reporter, Snapshot};
 use super::protocol::{self, Answer, BATCH, Hello, RECORD_LEN, Record, connection_failure};
 use super::staging::Staging;
+use super::stall::{self, stalled};
 use super::store::{Admitted, Store};
 use noq::{Connection, PathId, ReadExactError, RecvStream, SendStream};
 use std::net::SocketAddr;
@@ -16,9 +17,14 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedMutexGuard, mpsc, oneshot};
 use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::timeout;
 
 /// Blocks that wait for the disk.
 const QUEUE: usize = 16;
+/// How long the disk may take for what is under way when nothing has moved.
+const DISK: Duration = Duration::from_secs(5);
+/// How often the sender hears that the disk is still at work.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 /// How long the sender may take to confirm the completion.
 const CONFIRMATION: Duration = Duration::from_secs(10);
 
@@ -210,6 +216,9 @@ pub async fn run(mut peer: Peer, address: SocketAddr, shared: Arc<Shared>) -> En
             // What the sender gave as its reason says nothing about this side.
             let over = peer.connection.close_reason().is_some();
             protocol::close(&peer.connection, &failure);
+            if !over && failure.kind == Kind::Stalled {
+                return End::Fatal(failure);
+            }
             if over || failure.kind == Kind::LostPeer { End::Lost(failure) } else { End::Refused(address, failure) }
         }
     }
@@ -235,7 +244,7 @@ async fn wait_for_state(peer: &mut Peer, shared: &Shared) -> Result<OwnedMutexGu
 
 /// Gets the manifest. If the transfer does not become bound to it, the failure says why.
 async fn bind(peer: &mut Peer, staging: Staging, shared: &Shared) -> (State, Result<()>) {
-    let encoded = match receive_manifest(peer).await {
+    let encoded = match receive_manifest(peer, shared.rules.patience).await {
         Ok(encoded) => encoded,
         Err(failure) => return (State::Fresh(staging), Err(failure)),
     };
@@ -247,7 +256,7 @@ async fn bind(peer: &mut Peer, staging: Staging, shared: &Shared) -> (State, Res
     bound.await.unwrap_or_else(|e| (State::Gone, Err(Failure::new(Kind::Other, e))))
 }
 
-async fn receive_manifest(peer: &mut Peer) -> Result<Vec<u8>> {
+async fn receive_manifest(peer: &mut Peer, patience: Duration) -> Result<Vec<u8>> {
     let len = peer.hello.manifest_len as usize;
     if len > manifest::MAX_BYTES {
         return Err(Failure::new(Kind::BadName, "the list of files is too long; send fewer at a time"));
@@ -256,11 +265,8 @@ async fn receive_manifest(peer: &mut Peer) -> Result<Vec<u8>> {
     // Grows with what really comes.
     let mut encoded = Vec::new();
     while encoded.len() < len {
-        let mut stream = peer.connection.accept_uni().await.map_err(|e| connection_failure(&e))?;
-        let piece = stream.read_to_end(BATCH).await.map_err(|e| match e {
-            noq::ReadToEndError::Read(noq::ReadError::ConnectionLost(e)) => connection_failure(&e),
-            _ => Failure::new(Kind::Other, "the list of files was cut"),
-        })?;
+        let piece = timeout(patience.max(SIGN_OF_LIFE), receive_piece(peer)).await;
+        let piece = piece.unwrap_or_else(|_| Err(nothing_came(patience)))?;
         if piece.is_empty() {
             return Err(Failure::new(Kind::Other, "the list of files was cut"));
         }
@@ -270,6 +276,22 @@ async fn receive_manifest(peer: &mut Peer) -> Result<Vec<u8>> {
         return Err(Failure::new(Kind::Corrupt, "the list of files does not match its hash"));
     }
     Ok(encoded)
+}
+
+async fn receive_piece(peer: &Peer) -> Result<Vec<u8>> {
+    let mut stream = peer.connection.accept_uni().await.map_err(|e| connection_failure(&e))?;
+    stream.read_to_end(BATCH).await.map_err(|e| match e {
+        noq::ReadToEndError::Read(noq::ReadError::ConnectionLost(e)) => connection_failure(&e),
+        _ => Failure::new(Kind::Other, "the list of files was cut"),
+    })
+}
+
+fn nothing_came(patience: Duration) -> Failure {
+    let seconds = patience.as_secs();
+    Failure::new(
+        Kind::Stalled,
+        format!("the sender is connected, but nothing came from it for {seconds} s; run both commands again to go on"),
+    )
 }
 
 /// What streams hand to the disk.
@@ -303,7 +325,9 @@ type Received = (Box<Store>, Result<(), Stop>);
 async fn receive(peer: &mut Peer, store: Box<Store>, shared: &Arc<Shared>) -> Result<Received> {
     shared.note_start(&store);
     let have = Answer::Have { bytes: store.stored(), blocks: store.block_runs(), files: store.finished_runs() };
-    if let Err(failure) = protocol::send(&mut peer.send, &have).await {
+    let patience = shared.rules.patience;
+    let told = timeout(patience.max(SIGN_OF_LIFE), protocol::send(&mut peer.send, &have)).await;
+    if let Err(failure) = told.unwrap_or_else(|_| Err(nothing_came(patience))) {
         return Ok((store, Err(Stop::Peer(failure))));
     }
     let manifest = store.manifest.clone();
@@ -319,7 +343,13 @@ async fn receive(peer: &mut Peer, store: Box<Store>, shared: &Arc<Shared>) -> Re
     let connection = peer.connection.clone();
     let mut readers = JoinSet::new();
     let mut interval = tokio::time::interval(INTERVAL);
-    let mut told = stored.load(Ordering::Relaxed);
+    let (mut told, mut told_at) = (stored.load(Ordering::Relaxed), Instant::now());
+    let stall = stalled(|| {
+        let stored = stored.load(Ordering::Relaxed);
+        let limit = if stored == total { patience * stall::FINISHING } else { patience };
+        stall::Look { progress: (stored, connection.stats().frame_rx.stream), limit }
+    });
+    tokio::pin!(stall);
     let lost = loop {
         tokio::select! {
             joined = &mut writer => {
@@ -336,14 +366,17 @@ async fn receive(peer: &mut Peer, store: Box<Store>, shared: &Arc<Shared>) -> Re
                 Ok(Err(failure)) => break failure,
                 Err(e) => break Failure::new(Kind::Other, e),
             },
+            () = &mut stall => {
+                break if stored.load(Ordering::Relaxed) == total { disk_is_stuck() } else { nothing_came(patience) };
+            }
             _ = interval.tick() => {
                 let now = stored.load(Ordering::Relaxed);
                 let rtt = connection.rtt(PathId::ZERO).unwrap_or_default();
                 let bits_per_second = shared.reporter.rate(now);
                 let rtt_ms = rtt.as_secs_f64() * 1e3;
                 shared.reporter.event(&Event::Progress(Snapshot { stored: now, total, bits_per_second, rtt_ms, loss: 0.0 }));
-                if now != told {
-                    told = now;
+                if now != told || (now == total && told_at.elapsed() >= SIGN_OF_LIFE) {
+                    (told, told_at) = (now, Instant::now());
                     if let Err(failure) = protocol::send(&mut peer.send, &Answer::Stored(now)).await {
                         break failure;
                     }
@@ -357,12 +390,22 @@ async fn receive(peer: &mut Peer, store: Box<Store>, shared: &Arc<Shared>) -> Re
     }
     readers.shutdown().await;
     drop(work);
-    let (store, result) = writer.await.map_err(|e| Failure::new(Kind::Other, e))?;
+    let joined = if lost.kind == Kind::Stalled && peer.connection.close_reason().is_none() {
+        // It may be the disk that is stuck. Then nothing is known about what is on it.
+        timeout(DISK, writer).await.map_err(|_| disk_is_stuck())?
+    } else {
+        writer.await
+    };
+    let (store, result) = joined.map_err(|e| Failure::new(Kind::Other, e))?;
     let result = match result {
         Ok(()) if !store.is_complete() => Err(Stop::Peer(lost)),
         other => other,
     };
     Ok((store, result))
+}
+
+fn disk_is_stuck() -> Failure {
+    Failure::new(Kind::Stalled, "the receiver's disk does not get done; run both commands again to go on")
 }
 
 /// The thread that verifies and writes; when all is there it also gives the files their names.
@@ -421,7 +464,7 @@ async fn confirm(peer: &mut Peer) -> End {
     if protocol::send(&mut peer.send, &Answer::Complete).await.is_err() {
         return End::Unconfirmed;
     }
-    match tokio::time::timeout(CONFIRMATION, peer.connection.closed()).await {
+    match timeout(CONFIRMATION, peer.connection.closed()).await {
         Ok(reason) if protocol::is_done(&reason) => End::Complete,
         Ok(_) => End::Unconfirmed,
         Err(_) => {

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::mpsc;
 
 /// Data below this size is copied next to its record; a buffer of its own would cost more.
@@ -28,6 +29,8 @@ pub struct Source {
     /// What is not sent, and why.
     pub left_out: Vec<String>,
     opener: Opener,
+    /// Blocks that were read, for whoever watches whether it goes on.
+    pub blocks_read: Arc<AtomicU64>,
     /// Hashes survive a lost connection, so that nothing needs to be read twice for their sake.
     roots: HashMap<u32, [u8; 32]>,
     partial: HashMap<u32, Vec<Option<[u8; 32]>>>,
@@ -50,7 +53,15 @@ impl Source {
         let manifest = Manifest::new(entries)?;
         let encoded = manifest.encode()?.into();
         let (roots, partial) = (HashMap::new(), HashMap::new());
-        Ok(Self { manifest: Arc::new(manifest), encoded, left_out, opener, roots, partial })
+        Ok(Self {
+            manifest: Arc::new(manifest),
+            encoded,
+            left_out,
+            opener,
+            blocks_read: Arc::default(),
+            roots,
+            partial,
+        })
     }
 
     /// Reads whatever the receiver lacks and hands it on in batches, until all is read or nobody takes it any more.
@@ -80,6 +91,7 @@ impl Source {
                     std::io::ErrorKind::UnexpectedEof => changed(entry),
                     _ => unreadable(&self.opener, e),
                 })?;
+                self.blocks_read.fetch_add(1, Ordering::Relaxed);
                 // Before it is handed on: with the last block the receiver may have all it needs.
                 if !identity.is(&opened).map_err(|e| unreadable(&self.opener, e))? {
                     return Err(changed(entry));

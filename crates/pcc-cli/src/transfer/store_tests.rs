@@ -1,10 +1,11 @@
 use super::*;
 use crate::transfer::blocks::BLOCK;
 use crate::transfer::manifest::{Entry, Mtime};
+use std::time::Duration;
 
 const NOW: Mtime = Mtime { secs: 1_700_000_000, nanos: 5 };
 
-const RULES: Rules = Rules { overwrite: false, permissions: true, umask: 0o022 };
+const RULES: Rules = Rules { overwrite: false, permissions: true, umask: 0o022, patience: Duration::from_secs(60) };
 
 fn data(size: u64) -> Vec<u8> {
     let mut bytes = vec![0; size as usize];

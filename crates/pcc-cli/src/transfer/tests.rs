@@ -11,7 +11,7 @@ use super::receiver::{Options, Receiver};
 use super::staging::Staging;
 use super::store::{Admitted, Store};
 use super::ticket::Ticket;
-use super::{endpoint, identity};
+use super::{endpoint, identity, sender};
 use noq::{Connection, RecvStream, SendStream};
 use pcc_quic::Transport;
 use std::path::Path;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const NOW: Mtime = Mtime { secs: 1_700_000_000, nanos: 5 };
-const RULES: Rules = Rules { overwrite: false, permissions: true, umask: 0o022 };
+const RULES: Rules = Rules { overwrite: false, permissions: true, umask: 0o022, patience: Duration::from_secs(60) };
 const PATIENCE: Duration = Duration::from_secs(30);
 
 struct Setup {
@@ -29,13 +29,13 @@ struct Setup {
 }
 
 async fn setup() -> Setup {
-    start(tempfile::tempdir().unwrap()).await
+    start(tempfile::tempdir().unwrap(), RULES).await
 }
 
-async fn start(dir: tempfile::TempDir) -> Setup {
+async fn start(dir: tempfile::TempDir, rules: Rules) -> Setup {
     let listen = Some("127.0.0.1:0".parse().unwrap());
     let to = dir.path().join("to");
-    let options = Options { dir: to, listen, advertise: Vec::new(), rules: RULES };
+    let options = Options { dir: to, listen, advertise: Vec::new(), rules };
     let (receiver, ticket) = Receiver::open(options, Arc::new(Reporter::new(false))).await.unwrap();
     Setup { dir, ticket, receiver: tokio::spawn(receiver.receive()) }
 }
@@ -154,7 +154,7 @@ async fn what_lacks_only_names_gets_them_without_a_sender() {
     drop(store);
     assert!(!to.join("fine").exists());
 
-    let setup = start(dir).await;
+    let setup = start(dir, RULES).await;
     let deadline = tokio::time::Instant::now() + PATIENCE;
     while !to.join("fine").exists() {
         assert!(tokio::time::Instant::now() < deadline, "nobody gives it its name");
@@ -168,6 +168,62 @@ async fn what_lacks_only_names_gets_them_without_a_sender() {
     protocol::close_done(&sender.connection);
     tokio::time::timeout(PATIENCE, setup.receiver).await.unwrap().unwrap().unwrap();
     assert_eq!(count(&to), 1, "nothing else is left");
+}
+
+const SHORT: Duration = Duration::from_secs(1);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sender_that_is_connected_and_sends_nothing_is_given_up() {
+    let manifest = raw(&[file(b"fine", 5)]);
+    // With the list and without.
+    for offered in [true, false] {
+        let setup = start(tempfile::tempdir().unwrap(), Rules { patience: SHORT, ..RULES }).await;
+        let mut sender = connect(&setup.ticket, &manifest).await;
+        assert!(matches!(sender.answer().await, Answer::SendManifest));
+        if offered {
+            sender.stream(&manifest).await;
+            assert!(matches!(sender.answer().await, Answer::Have { bytes: 0, .. }));
+        }
+        let failure = sender.refused().await;
+        assert_eq!(failure.kind, Kind::Stalled, "{failure}");
+        if offered {
+            let failure = tokio::time::timeout(PATIENCE, setup.receiver).await.unwrap().unwrap().unwrap_err();
+            assert_eq!(failure.kind, Kind::Stalled, "{failure}");
+        } else {
+            // Nothing is bound to it: another may come.
+            still_works(setup).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_receiver_that_is_connected_and_takes_nothing_is_given_up() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("file"), "hello").unwrap();
+    for answers in [true, false] {
+        let identity = identity::Identity::generate().unwrap();
+        let socket = endpoint::bind(Some("127.0.0.1:0".parse().unwrap())).unwrap();
+        let addresses = vec![socket.local_addr().unwrap()];
+        let ticket = Ticket { certificate: identity.certificate_hash(), secret: identity.secret, addresses };
+        let endpoint = endpoint::server(&identity, socket).unwrap();
+        let receiver = tokio::spawn(async move {
+            let connection = endpoint.accept().await.unwrap().await.unwrap();
+            let (mut send, mut recv) = connection.accept_bi().await.unwrap();
+            let _: Hello = protocol::receive(&mut recv, protocol::MAX_HELLO).await.unwrap();
+            if answers {
+                let nothing = Answer::Have { bytes: 0, blocks: Vec::new(), files: Vec::new() };
+                protocol::send(&mut send, &nothing).await.unwrap();
+            }
+            connection_failure(&connection.closed().await)
+        });
+        let paths = vec![dir.path().join("file")];
+        let options =
+            sender::Options { paths, ticket: ticket.to_string(), transport: Transport::default(), patience: SHORT };
+        let sent = sender::run(options, Arc::new(Reporter::new(false)));
+        let failure = tokio::time::timeout(PATIENCE, sent).await.expect("an end").unwrap_err();
+        assert_eq!(failure.kind, Kind::Stalled, "{failure}");
+        assert_eq!(receiver.await.unwrap().kind, Kind::Stalled, "and the other side hears why");
+    }
 }
 
 fn count(dir: &Path) -> usize {
