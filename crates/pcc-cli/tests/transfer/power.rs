@@ -125,9 +125,9 @@ fn stopped(pcc: &Pcc, look: impl FnOnce()) {
     pcc.until("stop", || {
         // One that has ended has no threads left.
         let threads = fs::read_dir(format!("/proc/{}/task", pcc.id())).into_iter().flatten().flatten();
-        let states = threads.filter_map(|thread| fs::read_to_string(thread.path().join("stat")).ok());
+        let mut states = threads.filter_map(|thread| fs::read_to_string(thread.path().join("stat")).ok());
         let quiet = |stat: String| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with(['T', 'Z', 'X']));
-        states.map(quiet).all(|quiet| quiet).then_some(())
+        states.all(quiet).then_some(())
     });
     look();
     pcc.signal(Signal::CONT);
