@@ -343,6 +343,40 @@ fn tickets_that_cannot_be_read() {
 }
 
 #[test]
+fn options_may_stand_anywhere_and_no_mistake_shows_the_ticket() {
+    let p = place();
+    let file = p.file("a", 10);
+    let mut recv = receiver(&p.to, &[]);
+    let ticket = recv.ticket();
+    let path = file.to_str().unwrap();
+    for arguments in [&["send", &ticket][..], &["send", path, &ticket, "--no-such-option"]] {
+        let mut send = pcc(arguments);
+        send.exits(2);
+        assert!(!send.stderr().contains(&ticket[4..]), "{}", send.stderr());
+    }
+    let mut send = pcc(&["send", path, "--json", &ticket, "--timeout", "60"]);
+    send.exits(0);
+    recv.exits(0);
+    send.event("done");
+}
+
+#[test]
+fn a_ticket_that_cannot_be_printed_ends_the_wait() {
+    let p = place();
+    fs::create_dir(&p.to).unwrap();
+    let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") else {
+        return println!("skipped: no /dev/full");
+    };
+    for json in [&[][..], &["--json"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pcc"));
+        command.arg("recv").arg(&p.to).args(["--listen", "127.0.0.1:0"]).args(json);
+        let recv = command.stdout(full.try_clone().unwrap()).output().unwrap();
+        assert_eq!(recv.status.code(), Some(1), "{recv:?}");
+        assert!(names(&p.to).is_empty());
+    }
+}
+
+#[test]
 fn existing_files_stay() {
     let p = place();
     let file = p.file("a", 1000);

@@ -129,7 +129,8 @@ fn after(change: impl FnOnce(&Path)) -> Result<()> {
 #[test]
 fn a_file_that_is_no_longer_the_one_listed_is_not_sent() {
     after(|_| {}).unwrap();
-    let changes: [(&str, fn(&Path)); 5] = [
+    type Change = (&'static str, fn(&Path));
+    let changes: [Change; 5] = [
         ("same size and time", |file| write(file, SECRET)),
         ("another file", |file| {
             write(&file.with_extension("new"), SECRET);
