@@ -1,5 +1,6 @@
 //! `pcc send` and `pcc recv`: files and folders over QUIC.
 
+mod bitmap;
 mod blocks;
 mod commit;
 mod disk;
@@ -7,6 +8,7 @@ mod endpoint;
 mod failure;
 mod identity;
 mod manifest;
+mod offer;
 mod progress;
 mod protocol;
 mod receiver;
