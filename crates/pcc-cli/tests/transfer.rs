@@ -1,11 +1,15 @@
 //! `pcc send` and `pcc recv` over loopback.
 
 mod common;
+#[path = "transfer/permissions.rs"]
+mod permissions;
 #[cfg(target_os = "linux")]
 #[path = "transfer/power.rs"]
 mod power;
+#[path = "transfer/tickets.rs"]
+mod tickets;
 
-use common::{Relay, forge, names, pcc, receiver, sender, start, tree, write_file};
+use common::{Relay, forge, names, receiver, sender, start, tree, write_file};
 use std::fs;
 use std::net::UdpSocket;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -80,43 +84,6 @@ fn the_ticket_is_all_that_recv_prints() {
     sender(&[&file], &ticket, &["--controller", "cubic"]).exits(0);
     recv.exits(0);
     assert_eq!(recv.lines(), [ticket]);
-}
-
-/// Permissions of what is below a folder.
-fn modes(root: &Path, names: &[&str]) -> Vec<String> {
-    let mode = |name| root.join(name).symlink_metadata().expect(name).permissions().mode() & 0o7777;
-    names.iter().map(|name| format!("{name} {:o}", mode(*name))).collect()
-}
-
-#[test]
-fn nothing_is_readable_by_more_than_before() {
-    let p = place();
-    let root = p.from.join("home");
-    fs::create_dir_all(root.join("private")).unwrap();
-    let names = ["", "private", "private/key", "shared", "script", "public", "setuid"];
-    for name in &names[2..] {
-        write_file(&root.join(name), 1000, 1);
-    }
-    for (name, mode) in names.iter().zip([0o755, 0o700, 0o600, 0o640, 0o750, 0o644, 0o4755]) {
-        fs::set_permissions(root.join(name), fs::Permissions::from_mode(mode)).unwrap();
-    }
-    let receive = |umask: &str, to: &str, more: &[&str]| {
-        let mut command = Command::new("sh");
-        let to = p.to.join(to);
-        command.args(["-c", &format!("umask {umask}; exec \"$@\""), "sh", env!("CARGO_BIN_EXE_pcc"), "recv"]);
-        command.arg(&to).args(["--listen", "127.0.0.1:0"]).args(more);
-        let mut recv = start(command);
-        sender(&[&root], &recv.ticket(), &[]).exits(0);
-        recv.exits(0);
-        modes(&to.join("home"), &names)
-    };
-    let kept = ["755", "700", "600", "640", "750", "644", "755"];
-    let masked = ["750", "700", "600", "640", "750", "640", "750"];
-    let open = ["755", "755", "644", "644", "755", "644", "755"];
-    let expected = |modes: [&str; 7]| names.iter().zip(modes).map(|(n, m)| format!("{n} {m}")).collect::<Vec<_>>();
-    assert_eq!(receive("022", "kept", &[]), expected(kept));
-    assert_eq!(receive("027", "masked", &[]), expected(masked));
-    assert_eq!(receive("022", "open", &["--no-perms"]), expected(open));
 }
 
 /// What ten kills may cost, as a share of all that is sent.
@@ -300,46 +267,6 @@ fn forge_address(ticket: &str) -> std::net::SocketAddr {
     let mut address = None;
     forge(ticket, |(_, _, addresses)| address = Some(addresses[0]));
     address.expect("an address")
-}
-
-#[test]
-fn a_ticket_is_for_one_transfer() {
-    let p = place();
-    let (file, other) = (p.file("large", 3_000_000), p.file("other", 10));
-    let mut recv = receiver(&p.to, &["--json"]);
-    let ticket = recv.ticket();
-    let mut send = sender(&[&file], &ticket, &["--json", "--max-rate", "10mbit"]);
-    send.stored(300_000);
-    let mut replay = sender(&[&other], &ticket, &["--json"]);
-    replay.exits(4);
-    assert!(replay.event("error")["message"].as_str().unwrap().contains("another transfer"));
-    recv.event("refused");
-    // The same transfer from a second sender takes over from the first.
-    let mut newer = sender(&[&file], &ticket, &[]);
-    send.exits(13);
-    newer.exits(0);
-    recv.exits(0);
-    assert_eq!(names(&p.to), ["large"]);
-    // And when all is done nobody answers any more.
-    sender(&[&file], &ticket, &["--timeout", "1"]).exits(6);
-}
-
-#[test]
-fn tickets_that_cannot_be_read() {
-    let p = place();
-    let file = p.file("a", 10);
-    let recv = receiver(&p.to, &[]);
-    let ticket = recv.ticket();
-    let typo = format!("{}{}", &ticket[..20], ticket[20..].replacen('a', "b", 1));
-    assert_ne!(typo, ticket);
-    let mut send = sender(&[&file], &typo, &[]);
-    send.exits(3);
-    assert!(send.stderr().contains("mistyped"), "{}", send.stderr());
-    sender(&[&file], "hello", &[]).exits(3);
-    // From standard input, which is empty here.
-    sender(&[&file], "-", &[]).exits(3);
-    sender(&[&file], &ticket.replacen("pcc1", "pcc2", 1), &[]).exits(5);
-    pcc(&["send", "x"]).exits(2);
 }
 
 #[test]

@@ -2,15 +2,16 @@
 
 use super::failure::{Context, Result};
 use super::folders::{open, sync};
-use super::staging::Staging;
 use cap_std::fs::Dir;
 use std::fs::File;
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 
 /// Makes what was written survive a loss of power.
 pub trait Disk {
-    /// The staged files and links with their contents, times and permissions.
-    fn sync_files(&self, staging: &Staging) -> Result<()>;
+    /// The files and links in a folder with their contents, times and permissions. `handle` was opened before any of them
+    /// was written; `path` is for messages.
+    fn sync_files(&self, folder: &Dir, handle: BorrowedFd<'_>, path: &Path) -> Result<()>;
     /// The names in a folder, and its own time and permissions; `path` is for messages.
     fn sync_folder(&self, folder: &File, path: &Path) -> Result<()>;
 }
@@ -19,19 +20,21 @@ pub trait Disk {
 pub struct RealDisk;
 
 impl Disk for RealDisk {
-    fn sync_files(&self, staging: &Staging) -> Result<()> {
-        let shown = || format!("write {} to disk", staging.path.display());
+    #[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
+    fn sync_files(&self, folder: &Dir, handle: BorrowedFd<'_>, path: &Path) -> Result<()> {
+        let shown = || format!("write {} to disk", path.display());
         #[cfg(target_os = "linux")]
-        if !is_fuse(&staging.data).doing(shown)? {
-            return staging.sync_all().doing(shown);
+        if !is_fuse(folder).doing(shown)? {
+            // Faster than file by file. Since Linux 5.8 it fails if any write has failed since the handle was opened.
+            return rustix::fs::syncfs(handle).doing(shown);
         }
-        for entry in staging.data.entries().doing(shown)? {
+        for entry in folder.entries().doing(shown)? {
             let entry = entry.doing(shown)?;
             if entry.file_type().doing(shown)?.is_file() {
                 entry.open().doing(shown)?.sync_all().doing(shown)?;
             }
         }
-        sync(&open(&staging.data).doing(shown)?).doing(shown)
+        sync(&open(folder).doing(shown)?).doing(shown)
     }
 
     fn sync_folder(&self, folder: &File, path: &Path) -> Result<()> {

@@ -123,7 +123,13 @@ impl Manifest {
             bytes = postcard::to_extend(entry, bytes).map_err(failed)?;
         }
         if bytes.len() > MAX_BYTES {
-            return Err(too_many());
+            let (mebibytes, entries) = (MAX_BYTES >> 20, self.entries.len());
+            return Err(Failure::new(
+                Kind::BadName,
+                format!(
+                    "the names of {entries} files and folders make a list of more than {mebibytes} MiB; send fewer at a time"
+                ),
+            ));
         }
         Ok(bytes)
     }

@@ -93,6 +93,16 @@ fn nothing_runs_as_somebody_else() {
 }
 
 #[test]
+fn a_list_that_is_too_long_is_said_to_be() {
+    let long = |n: usize| format!("{n:05}{}", format!("/{}", "x".repeat(250)).repeat(15)).into_bytes();
+    let entries: Vec<_> = (0..20_000).map(|n| file(&long(n))).collect();
+    // It matters only how long it is.
+    let manifest = Manifest { entries, ..Manifest::default() };
+    let failure = manifest.encode().unwrap_err();
+    assert!(failure.message.contains("20000 files and folders make a list of more than 64 MiB"), "{failure}");
+}
+
+#[test]
 fn case_matters_only_where_it_does() {
     let entries = [file(b"a"), file(b"A")];
     assert!(check(&entries, false).is_ok());

@@ -1,5 +1,6 @@
 //! `pcc send` and `pcc recv`: files and folders over QUIC.
 
+mod bitmap;
 mod blocks;
 mod commit;
 mod disk;
@@ -8,6 +9,7 @@ mod failure;
 mod folders;
 mod identity;
 mod manifest;
+mod offer;
 mod progress;
 mod protocol;
 mod receiver;
@@ -22,6 +24,7 @@ mod tests;
 mod ticket;
 mod walk;
 
+use crate::exit::usage;
 use commit::Rules;
 use failure::{Failure, Kind, Result};
 use pcc::Rate;
@@ -62,12 +65,10 @@ delete that folder to give it up.";
 #[derive(clap::Args)]
 #[command(after_help = SEND_EXAMPLES, after_long_help = format!("{SEND_EXAMPLES}\n\n{}", failure::HELP))]
 pub struct SendArgs {
-    /// Files and folders to send
-    #[arg(required = true, value_name = "PATH")]
-    paths: Vec<PathBuf>,
-    /// The ticket that pcc recv printed, or - to read it from standard input
-    #[arg(value_name = "TICKET")]
-    ticket: String,
+    /// Files and folders to send, and last the ticket that pcc recv printed, or - to read it from standard input
+    // One list: clap takes an option between two for the end of the first, and quotes the ticket, a secret.
+    #[arg(required = true, value_name = "PATH... TICKET")]
+    arguments: Vec<PathBuf>,
     #[arg(
         long,
         value_name = "NAME",
@@ -116,7 +117,10 @@ pub struct RecvArgs {
 /// Runs `pcc send`.
 pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
     let reporter = Arc::new(Reporter::new(args.json));
-    let SendArgs { paths, ticket, controller, max_rate, timeout, .. } = args;
+    let SendArgs { arguments: mut paths, controller, max_rate, timeout, .. } = args;
+    let ticket = paths.pop().filter(|_| !paths.is_empty());
+    let ticket = ticket.ok_or_else(|| usage("name what to send, and after it the ticket that pcc recv printed"))?;
+    let ticket = ticket.to_string_lossy().into_owned();
     let transport = Transport { algorithm: controller, max_rate, seed: fastrand::u64(..) };
     let patience = Duration::from_secs(timeout);
     let work = async {

@@ -1,10 +1,13 @@
 //! What the user sees: a progress bar on a terminal, plain lines elsewhere, JSON lines for scripts.
 
 use super::failure::Failure;
-use crate::output::{json_lines, show};
+use crate::output::{json_lines, show, write};
 use crate::progress::{Look, Progress};
 use indicatif::HumanBytes;
 use serde::Serialize;
+use std::io;
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -22,7 +25,7 @@ const LOOK: Look = Look { template: "{bar:30} {bytes}/{total_bytes} {msg} ETA {e
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event<'a> {
     /// The receiver is ready.
-    Ticket { ticket: &'a str, addresses: &'a [std::net::SocketAddr], resuming: bool },
+    Ticket { ticket: &'a str, addresses: &'a [SocketAddr], resuming: bool },
     /// Blocks of an earlier attempt are hashed again.
     Checking { bytes: u64, total: u64 },
     /// The other side is connected and authenticated.
@@ -81,10 +84,9 @@ impl Reporter {
             return;
         }
         match event {
-            Event::Ticket { ticket, resuming, .. } => {
+            Event::Ticket { resuming, .. } => {
                 let what = if *resuming { "Taking up an unfinished transfer. " } else { "" };
                 self.progress.line(&format!("{what}On the other machine: pcc send PATH... TICKET, with this ticket:"));
-                let _ = show(&format!("{ticket}\n"));
             }
             Event::Checking { bytes, total } => {
                 self.show("checking what is there", &Snapshot { stored: *bytes, total: *total, ..Snapshot::default() });
@@ -122,6 +124,21 @@ impl Reporter {
                 self.progress.clear();
                 self.progress.line(&format!("error: {message}"));
             }
+        }
+    }
+
+    /// Prints the ticket. Unlike other output it is needed: without it nobody can send.
+    pub fn ticket(&self, ticket: &str, addresses: &[SocketAddr], resuming: bool) -> io::Result<()> {
+        let event = Event::Ticket { ticket, addresses, resuming };
+        let line = if self.json {
+            json_lines([&event])?
+        } else {
+            self.event(&event);
+            format!("{ticket}\n")
+        };
+        match write(&line)? {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(io::ErrorKind::BrokenPipe.into()),
         }
     }
 

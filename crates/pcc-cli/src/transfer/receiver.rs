@@ -75,8 +75,13 @@ struct Session {
 pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     let (receiver, ticket) = Receiver::open(options, reporter.clone()).await?;
     let (text, resuming) = (ticket.to_string(), receiver.shared.bound().is_some());
-    reporter.event(&Event::Ticket { ticket: &text, addresses: &ticket.addresses, resuming });
-    receiver.receive().await
+    match reporter.ticket(&text, &ticket.addresses, resuming) {
+        Ok(()) => receiver.receive().await,
+        Err(e) => {
+            let message = format!("cannot print the ticket, without which nobody can send: {e}");
+            receiver.leave(Err(Failure::new(Kind::Other, message))).await
+        }
+    }
 }
 
 fn listen(options: &Options, staging: &mut Staging) -> Result<(Endpoint, Ticket)> {

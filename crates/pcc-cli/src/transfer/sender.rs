@@ -1,5 +1,6 @@
 //! `pcc send`.
 
+use super::bitmap::Bitmap;
 use super::endpoint;
 use super::failure::{Failure, Kind, Result};
 use super::identity::{SERVER_NAME, proof};
@@ -7,7 +8,6 @@ use super::progress::{Event, INTERVAL, Reporter, Snapshot};
 use super::protocol::{self, Answer, BATCH, Hello, MAX_MESSAGE, connection_failure};
 use super::source::{Batch, Source};
 use super::stall::{self, Look, stalled};
-use super::store::Bitmap;
 use super::ticket::Ticket;
 use crate::signals::interrupted;
 use noq::{ClientConfig, Connection, Endpoint, PathId, RecvStream, WriteError};

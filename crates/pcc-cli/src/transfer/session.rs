@@ -4,11 +4,12 @@ use super::blocks;
 use super::commit::Rules;
 use super::endpoint;
 use super::failure::{Failure, Kind, Result};
-use super::manifest::{self, Manifest};
+use super::manifest::Manifest;
+use super::offer;
 use super::progress::{Event, INTERVAL, Reporter, Snapshot};
-use super::protocol::{self, Answer, BATCH, Hello, RECORD_LEN, Record, connection_failure};
+use super::protocol::{self, Answer, Hello, RECORD_LEN, Record, connection_failure};
 use super::staging::Staging;
-use super::stall::{self, stalled};
+use super::stall::{self, disk_is_stuck, nothing_came, stalled};
 use super::store::{Admitted, Store};
 use noq::{Connection, PathId, ReadExactError, RecvStream, SendStream};
 use std::net::SocketAddr;
@@ -244,7 +245,7 @@ async fn wait_for_state(peer: &mut Peer, shared: &Shared) -> Result<OwnedMutexGu
 
 /// Gets the manifest. If the transfer does not become bound to it, the failure says why.
 async fn bind(peer: &mut Peer, staging: Staging, shared: &Shared) -> (State, Result<()>) {
-    let encoded = match receive_manifest(peer, shared.rules.patience).await {
+    let encoded = match offer::receive(&peer.connection, &mut peer.send, &peer.hello, shared.rules.patience).await {
         Ok(encoded) => encoded,
         Err(failure) => return (State::Fresh(staging), Err(failure)),
     };
@@ -254,44 +255,6 @@ async fn bind(peer: &mut Peer, staging: Staging, shared: &Shared) -> (State, Res
         Err(failure) => (State::Fresh(staging), Err(failure)),
     });
     bound.await.unwrap_or_else(|e| (State::Gone, Err(Failure::new(Kind::Other, e))))
-}
-
-async fn receive_manifest(peer: &mut Peer, patience: Duration) -> Result<Vec<u8>> {
-    let len = peer.hello.manifest_len as usize;
-    if len > manifest::MAX_BYTES {
-        return Err(Failure::new(Kind::BadName, "the list of files is too long; send fewer at a time"));
-    }
-    protocol::send(&mut peer.send, &Answer::SendManifest).await?;
-    // Grows with what really comes.
-    let mut encoded = Vec::new();
-    while encoded.len() < len {
-        let piece = timeout(patience.max(SIGN_OF_LIFE), receive_piece(peer)).await;
-        let piece = piece.unwrap_or_else(|_| Err(nothing_came(patience)))?;
-        if piece.is_empty() {
-            return Err(Failure::new(Kind::Other, "the list of files was cut"));
-        }
-        encoded.extend_from_slice(&piece);
-    }
-    if encoded.len() != len || blake3::hash(&encoded) != peer.hello.manifest {
-        return Err(Failure::new(Kind::Corrupt, "the list of files does not match its hash"));
-    }
-    Ok(encoded)
-}
-
-async fn receive_piece(peer: &Peer) -> Result<Vec<u8>> {
-    let mut stream = peer.connection.accept_uni().await.map_err(|e| connection_failure(&e))?;
-    stream.read_to_end(BATCH).await.map_err(|e| match e {
-        noq::ReadToEndError::Read(noq::ReadError::ConnectionLost(e)) => connection_failure(&e),
-        _ => Failure::new(Kind::Other, "the list of files was cut"),
-    })
-}
-
-fn nothing_came(patience: Duration) -> Failure {
-    let seconds = patience.as_secs();
-    Failure::new(
-        Kind::Stalled,
-        format!("the sender is connected, but nothing came from it for {seconds} s; run both commands again to go on"),
-    )
 }
 
 /// What streams hand to the disk.
@@ -402,10 +365,6 @@ async fn receive(peer: &mut Peer, store: Box<Store>, shared: &Arc<Shared>) -> Re
         other => other,
     };
     Ok((store, result))
-}
-
-fn disk_is_stuck() -> Failure {
-    Failure::new(Kind::Stalled, "the receiver's disk does not get done; run both commands again to go on")
 }
 
 /// The thread that verifies and writes; when all is there it also gives the files their names.

@@ -1,10 +1,10 @@
 //! The sending end of a transfer on disk: finds what to send, reads and hashes it, and notices when it changes.
 
+use super::bitmap::Bitmap;
 use super::blocks;
 use super::failure::{Failure, Kind, Result};
 use super::manifest::{Entry, Manifest};
 use super::protocol::{BATCH, Record};
-use super::store::Bitmap;
 use super::walk::{self, Listing, Opener};
 use bytes::{Bytes, BytesMut};
 use std::collections::HashMap;

@@ -12,6 +12,7 @@ use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, File, MetadataExt, OpenOptions
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use std::io::{ErrorKind, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 const IDENTITY: &str = "receiver";
@@ -184,11 +185,9 @@ impl Staging {
         Ok(self.folder.open_with(JOURNAL, &options).doing(shown)?.into_std())
     }
 
-    /// Everything that was written to the file system so far; faster than file by file.
-    #[cfg(target_os = "linux")]
-    pub fn sync_all(&self) -> rustix::io::Result<()> {
-        // Since Linux 5.8 it fails if any write has failed since this file was opened.
-        rustix::fs::syncfs(&self.lock)
+    /// A handle on the file system that is older than all that was received by this process.
+    pub fn handle(&self) -> BorrowedFd<'_> {
+        self.lock.as_fd()
     }
 
     /// Removes the folder: nothing is left to resume.

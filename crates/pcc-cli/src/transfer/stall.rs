@@ -1,5 +1,6 @@
 //! Notices that the two sides are connected and yet nothing moves: QUIC's keep-alives hide it.
 
+use super::failure::{Failure, Kind};
 use std::time::Duration;
 use tokio::time::sleep;
 
@@ -32,6 +33,20 @@ pub async fn stalled<T: PartialEq>(look: impl Fn() -> Look<T>) {
         sleep(step).await;
         waited += step;
     }
+}
+
+/// That the sender is the one to blame.
+pub fn nothing_came(patience: Duration) -> Failure {
+    let seconds = patience.as_secs();
+    Failure::new(
+        Kind::Stalled,
+        format!("the sender is connected, but nothing came from it for {seconds} s; run both commands again to go on"),
+    )
+}
+
+/// That the disk is.
+pub fn disk_is_stuck() -> Failure {
+    Failure::new(Kind::Stalled, "the receiver's disk does not get done; run both commands again to go on")
 }
 
 #[cfg(test)]

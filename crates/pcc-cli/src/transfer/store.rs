@@ -1,5 +1,6 @@
 //! The receiving end of a transfer on disk: verified blocks, the journal that remembers them, and what is still missing.
 
+use super::bitmap::Bitmap;
 use super::blocks;
 use super::commit::{self, Rules};
 use super::disk::{Disk, RealDisk};
@@ -381,7 +382,7 @@ impl Store {
         }
         self.open = None;
         commit::prepare(&self.staging, &self.manifest, rules)?;
-        disk.sync_files(&self.staging)?;
+        disk.sync_files(&self.staging.data, self.staging.handle(), &self.staging.path)?;
         for folder in commit::missing_folders(&self.staging, &self.manifest) {
             self.log(Record::Root { file: folder, hash: NEW_FOLDER })?;
         }
@@ -421,56 +422,6 @@ fn check_sum(record: &[u8; RECORD_LEN]) -> [u8; CHECK_LEN] {
     let mut sum = [0; CHECK_LEN];
     sum.copy_from_slice(&blake3::hash(record).as_bytes()[..CHECK_LEN]);
     sum
-}
-
-/// One bit per block or entry.
-pub struct Bitmap {
-    words: Vec<u64>,
-    len: u64,
-}
-
-impl Bitmap {
-    /// All zero.
-    pub fn new(len: u64) -> Self {
-        Self { words: vec![0; len.div_ceil(64) as usize], len }
-    }
-
-    /// From runs; `None` if they do not fit.
-    pub fn from_runs(len: u64, runs: &[(u64, u64)]) -> Option<Self> {
-        let mut bits = Self::new(len);
-        let mut at = 0;
-        for &(start, count) in runs {
-            let end = start.checked_add(count)?;
-            if start < at || end > len {
-                return None;
-            }
-            (start..end).for_each(|bit| bits.set(bit, true));
-            at = end;
-        }
-        Some(bits)
-    }
-
-    /// One bit.
-    pub fn get(&self, bit: u64) -> bool {
-        bit < self.len && self.words[(bit / 64) as usize] >> (bit % 64) & 1 == 1
-    }
-
-    fn set(&mut self, bit: u64, value: bool) {
-        let mask = 1 << (bit % 64);
-        let word = &mut self.words[(bit / 64) as usize];
-        *word = if value { *word | mask } else { *word & !mask };
-    }
-
-    fn runs(&self) -> Vec<(u64, u64)> {
-        let mut runs: Vec<(u64, u64)> = Vec::new();
-        for bit in (0..self.len).filter(|&bit| self.get(bit)) {
-            match runs.last_mut() {
-                Some((start, count)) if *start + *count == bit => *count += 1,
-                _ => runs.push((bit, 1)),
-            }
-        }
-        runs
-    }
 }
 
 #[cfg(test)]

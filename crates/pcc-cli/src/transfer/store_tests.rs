@@ -1,6 +1,8 @@
 use super::*;
 use crate::transfer::blocks::BLOCK;
 use crate::transfer::manifest::{Entry, Mtime};
+use cap_std::fs::Dir;
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 const NOW: Mtime = Mtime { secs: 1_700_000_000, nanos: 5 };
@@ -204,16 +206,6 @@ fn what_is_published_stays_as_it_is() {
     assert!(!dir.path().join("f0").exists());
 }
 
-#[test]
-fn bitmaps_and_runs() {
-    let bits = Bitmap::from_runs(200, &[(0, 3), (64, 64), (199, 1)]).unwrap();
-    assert_eq!(bits.runs(), [(0, 3), (64, 64), (199, 1)]);
-    assert!(bits.get(127) && !bits.get(128) && !bits.get(200) && !bits.get(u64::MAX));
-    for runs in [&[(0, 201)][..], &[(5, 1), (5, 1)], &[(u64::MAX, 2)], &[(1, u64::MAX)]] {
-        assert!(Bitmap::from_runs(200, runs).is_none(), "{runs:?}");
-    }
-}
-
 /// The disk of this machine, and what it found in the destination whenever it was asked to sync.
 #[derive(Default)]
 struct Watched(std::cell::RefCell<Vec<String>>);
@@ -229,9 +221,9 @@ impl Watched {
 }
 
 impl Disk for Watched {
-    fn sync_files(&self, staging: &Staging) -> Result<()> {
-        self.note("files", &staging.path);
-        RealDisk.sync_files(staging)
+    fn sync_files(&self, folder: &Dir, handle: BorrowedFd<'_>, path: &std::path::Path) -> Result<()> {
+        self.note("files", path);
+        RealDisk.sync_files(folder, handle, path)
     }
 
     fn sync_folder(&self, folder: &std::fs::File, path: &std::path::Path) -> Result<()> {

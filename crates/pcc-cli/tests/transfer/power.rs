@@ -101,12 +101,12 @@ fn a_name_is_on_disk_only_with_its_contents() {
     let mut rng = fastrand::Rng::with_seed(seed);
     let to = disk.mounted.join("to");
     let mut recv = receiver(&to, &["--json"]);
-    let mut send = sender(&[&from], &recv.ticket(), &["--json", "--max-rate", "60mbit"]);
-    // Before the end there are no names, so most cuts are to come there. On a fast machine the end may come before any news of it.
-    let most = sizes.iter().sum::<usize>() as u64 / 10 * 7;
-    recv.until("progress", || {
-        let progress = recv.events("progress").iter().any(|event| event["stored"].as_u64() >= Some(most));
-        (progress || !recv.events("done").is_empty()).then_some(())
+    let mut send = sender(&[&from], &recv.ticket(), &["--json", "--max-rate", "20mbit"]);
+    // Before the end there are no names, so most cuts are to come there.
+    let most = sizes.iter().sum::<usize>() as u64 / 10 * 8;
+    recv.until("the end", || {
+        let is_near = recv.events("progress").iter().any(|e| e["stored"].as_u64() >= Some(most));
+        (is_near || !recv.events("done").is_empty()).then_some(())
     });
     let mut cuts = 0;
     while recv.is_running() && send.is_running() {
