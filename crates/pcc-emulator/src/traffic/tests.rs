@@ -101,8 +101,8 @@ fn a_flow_sends_from_its_start_to_its_stop() {
         let flow = &report.flows[0];
         assert_eq!(flow.error, None);
         assert_eq!(flow.payload_bins[..2], [0, 0]);
-        // 300 ms of 1 MB/s.
-        assert!(flow.payload_bytes <= Some(300_000), "{flow:?}");
+        // 300 ms of 1 MB/s, and some more on a machine that stops it late; with no stop it would be 800 kB.
+        assert!(flow.payload_bytes <= Some(600_000), "{flow:?}");
     }
 }
 
