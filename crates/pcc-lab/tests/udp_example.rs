@@ -166,9 +166,10 @@ fn an_unknown_path_is_filled_to_nine_tenths_after_start_up() {
     }
 }
 
+/// The numbers of `docs/embedding.md`: shares of the limit, and the share of packets that repeat data.
 #[test]
-#[ignore = "prints the numbers of `docs/embedding.md`"]
 fn table() {
+    let mut table = String::new();
     for profile in [profiles::vivace_latency(), profiles::vivace_loss()] {
         for first in [None, Some(10.0), Some(20.0), Some(40.0)] {
             let begun = first.map_or(profile.clone(), |mbps| profile.clone().with_first_rate(Rate::from_mbps(mbps)));
@@ -176,16 +177,16 @@ fn table() {
                 let world = transfer(&begun, seed);
                 let percent = |from| 100.0 * (world.goodput(from, 20) / limit());
                 let (pieces, sent) = (20_000_000_u64.div_ceil(PIECE as u64), world.sender.next_number);
-                println!(
-                    "{:<15} {first:?} seed {seed}: {:.1} % of the limit, second half {:.1} %, {:.1} % sent again",
-                    profile.name,
-                    percent(0),
-                    percent(10),
-                    100.0 * (sent - pieces) as f64 / sent as f64
-                );
+                let again = 100.0 * (sent - pieces) as f64 / sent as f64;
+                let first = first.map_or("own".to_owned(), |mbps| format!("{mbps} Mbit/s"));
+                let [whole, half] = [percent(0), percent(10)];
+                let row = format!("{:<15} {first:<9} {seed}  {whole:5.1} %  {half:5.1} %  {again:4.1} %", profile.name);
+                table.push_str(row.trim_end());
+                table.push('\n');
             }
         }
     }
+    insta::assert_snapshot!(table);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::contract::{AckedPacket, CongestionControl, LostPacket, SentPacket};
 use crate::control::{Cut, LIMITED_LOSS, PathState, RateControl};
 use crate::monitor::{Measurement, Monitor, Role};
 use crate::observer::{Event, Observer};
-use crate::units::{Rate, Time};
+use crate::units::{Rate, Time, times};
 use crate::utility::Utility;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -207,9 +207,9 @@ impl Pcc {
 
     fn follow_rtt(&mut self) {
         if let (Some(min), Some(srtt)) = (self.monitor.min_rtt(), self.monitor.srtt()) {
-            self.silence = srtt.mul_f64(self.guards.silence_rtts).max(MIN_SILENCE);
+            self.silence = times(srtt, self.guards.silence_rtts).max(MIN_SILENCE);
             // In a standing queue the rate times the current round-trip time is in flight; the margin is for silence.
-            self.in_flight_rtt = min.max(srtt / 2).mul_f64(self.guards.in_flight);
+            self.in_flight_rtt = times(min.max(srtt / 2), self.guards.in_flight);
         }
     }
 
@@ -274,7 +274,7 @@ impl CongestionControl for Pcc {
         }
         let since = *self.silent_since.get_or_insert(self.heard);
         self.monitor.drop_all();
-        let restart = now.since(since) > self.srtt().mul_f64(self.guards.restart_rtts);
+        let restart = now.since(since) > times(self.srtt(), self.guards.restart_rtts);
         self.cut(now, if restart { Cut::Restart } else { Cut::Silence });
     }
 

@@ -37,6 +37,15 @@ impl Time {
     }
 }
 
+/// `factor` times a duration. A factor that is negative or no number gives zero, one that is too large the longest duration,
+/// so that no constant of a profile, however odd, panics.
+pub(crate) fn times(duration: Duration, factor: f64) -> Duration {
+    // As `Duration::mul_f64` computes it, so that the bits are the same.
+    let seconds = factor * duration.as_secs_f64();
+    let saturated = if seconds > 1.0 { Duration::MAX } else { Duration::ZERO };
+    Duration::try_from_secs_f64(seconds).unwrap_or(saturated)
+}
+
 impl Add<Duration> for Time {
     type Output = Time;
 

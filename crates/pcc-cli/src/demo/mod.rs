@@ -135,7 +135,7 @@ impl Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let path = args.path();
     let chart = args.chart(&path);
-    // Better now than after two minutes.
+    // Better now than after the runs.
     let folder = chart.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
         return Err(usage(format!("--out: there is no directory {}", folder.display())));

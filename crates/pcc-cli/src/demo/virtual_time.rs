@@ -5,7 +5,7 @@ use super::path::{MTU, Path};
 use super::sample::Sample;
 use anyhow::Context;
 use noq::TransportConfig;
-use pcc_lab::virtual_quic::Bulk;
+use pcc_lab::virtual_quic::{Bulk, BulkProgress};
 use pcc_quic::{Algorithm, Factory, Transport};
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub fn run(
     let bulk = Bulk { reverse: path.reverse(), duration, seed, mtu: Some(MTU), ..Bulk::over(path.forward()) };
     let mut samples = vec![Sample::default()];
     let report = bulk.run_watched(transport(algorithm, seed), &mut |progress| {
-        let &pcc_lab::virtual_quic::BulkProgress { at, received, rtt, sent, lost } = progress;
+        let &BulkProgress { at, received, rtt, sent, lost } = progress;
         let sample = Sample { at, received, rtt, sent, lost };
         watch(&sample);
         samples.push(sample);
@@ -38,14 +38,8 @@ pub fn run(
 /// noq's configuration of the sender. noq's own BBRv3 draws from the system's random numbers and can't be given a seed
 /// (`congestion/bbr3/mod.rs` of noq-proto 1.4.0), so that of `pcc-baselines` takes its place.
 fn transport(algorithm: Algorithm, seed: u64) -> TransportConfig {
-    match algorithm {
-        Algorithm::Bbr3 => {
-            let build = pcc_baselines::constructor("bbr3");
-            match build {
-                Some(build) => Transport::config_with(Factory::new(move |start| build(start.seed)).with_seed(seed)),
-                None => Transport { algorithm, max_rate: None, seed }.config(),
-            }
-        }
-        _ => Transport { algorithm, max_rate: None, seed }.config(),
+    match pcc_baselines::constructor("bbr3").filter(|_| algorithm == Algorithm::Bbr3) {
+        Some(build) => Transport::config_with(Factory::new(move |start| build(start.seed)).with_seed(seed)),
+        None => Transport { algorithm, max_rate: None, seed }.config(),
     }
 }

@@ -5,7 +5,7 @@ use super::phases::{Phases, Task};
 use super::probes::{Pair, Round};
 use super::{Cut, PathState, Phase, RateBounds, RateControl, StartConfig};
 use crate::monitor::{IntervalPlan, Measurement, Role};
-use crate::units::Rate;
+use crate::units::{Rate, times};
 use crate::utility::Utility;
 use core::ops::Range;
 
@@ -124,7 +124,7 @@ impl RateControl for AllegroControl {
         IntervalPlan {
             rate,
             role,
-            length: path.rtt.mul_f64(rtts),
+            length: times(path.rtt, rtts),
             min_packets: self.config.min_packets,
             max_packets: u64::MAX,
         }
