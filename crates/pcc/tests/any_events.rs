@@ -6,7 +6,7 @@ mod events;
 mod support;
 
 use events::{Driver, Op, ops};
-use pcc::control::RateBounds;
+use pcc::control::{ControlConfig, RateBounds};
 use pcc::{
     AckedPacket, CongestionControl, Event, IntervalPlan, LostPacket, Measurement, Monitor, Pcc, Profile, Rate, Role,
     SentPacket, Time, profiles,
@@ -213,5 +213,29 @@ proptest! {
             counted += result.packets_sent;
         }
         prop_assert_eq!(counted, left, "packets in the intervals that were open at the end");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Constants come from text as well, so that they can be anything.
+    #[test]
+    fn odd_constants_break_nothing(
+        odd in prop_oneof![Just(f64::NAN), Just(f64::INFINITY), Just(-1.0), Just(0.0), Just(1e300), -1e3..1e3f64],
+        ops in prop::collection::vec(ops(), 1..150),
+    ) {
+        for mut profile in profiles::all() {
+            let guards = &mut profile.guards;
+            (guards.silence_rtts, guards.restart_rtts, guards.in_flight) = (odd, odd, odd);
+            if let ControlConfig::Allegro(config) = &mut profile.control {
+                config.interval_rtts = odd..odd;
+            }
+            let (mut driver, mut controller) = (Driver::new(), profile.build(1));
+            for &op in &ops {
+                driver.run(&mut controller, op);
+                prop_assert!(controller.in_flight_cap() > 0, "{}", profile.name);
+            }
+        }
     }
 }
