@@ -42,15 +42,14 @@ struct measurement {
 #define MAX_GRADIENT (8 * ONE)
 /* An interval that couldn't be sent as asked for says nothing about the rate, unless it lost more than this. */
 #define LIMITED_LOSS (ONE / 20)
-/* An interval that reached less of its target was limited by something other than the path. */
-#define LIMITED_RATE (ONE * 4 / 5)
 
 static inline u64 throughput(const struct measurement *m)
 {
 	return scale(m->rate, (u64)(ONE - m->loss));
 }
 
+/* An interval that reached less than four fifths of its target was limited by something other than the path. */
 static inline bool is_limited(const struct measurement *m)
 {
-	return m->rate < scale(m->target, LIMITED_RATE);
+	return m->rate * 5 < m->target * 4;
 }

@@ -62,11 +62,12 @@ static inline bool probes_on_result(struct probes *probes, const struct plan *pl
 /* The difference of the achieved rates; 0 if it is less than half of what was asked for, which proves nothing. */
 static inline u64 rate_difference(const struct pair *pair)
 {
-	u64 asked = pair->faster.target - pair->slower.target;
+	u64 asked = pair->faster.target - pair->slower.target, achieved;
 
 	if (is_limited(&pair->faster) || is_limited(&pair->slower) || pair->faster.rate <= pair->slower.rate)
 		return 0;
-	return pair->faster.rate - pair->slower.rate < asked / 2 ? 0 : pair->faster.rate - pair->slower.rate;
+	achieved = pair->faster.rate - pair->slower.rate;
+	return achieved * 2 < asked ? 0 : achieved;
 }
 
 /* Whether a pair says nothing about the rate but lost too much to go on; what arrived of it is the rate to go to. */

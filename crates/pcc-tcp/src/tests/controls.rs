@@ -1,7 +1,7 @@
 //! Decision by decision: both cores get the same sequences of intervals, and must go to the same rates.
 //! Ties end a sequence; they must be rare.
 
-use super::core::{Call, Core, TOLERANCE, agree, is_tie};
+use super::core::{Call, Core, agree, is_tie};
 use super::{fixed, in_c, profiles};
 use crate::ffi::Profile;
 use crate::ffi::testing::{Control, Path};
@@ -121,7 +121,13 @@ fn compare(which: Profile, profile: &pcc::Profile, case: &Case, seen: &Seen) -> 
                 calls.push(Call::Plan(state));
                 let (plan, plan_c) = (core.plan(&state), c.plan(&path));
                 prop_assert_eq!(plan.role, plan_c.role());
-                prop_assert!((plan.rate.bits_per_sec() / plan_c.rate as f64 - 1.0).abs() <= TOLERANCE);
+                let answer_c = (Rate::from_bits_per_sec(plan_c.rate as f64), c.phase(), false);
+                if !agree(core.planned(&plan), answer_c) {
+                    // An earlier result led both to the same rate, but to different steps.
+                    prop_assert!(is_tie(profile, case.seed, &calls, answer_c), "Rust {plan:?}, C {answer_c:?}");
+                    seen.ties.set(seen.ties.get() + 1);
+                    return Ok(());
+                }
                 prop_assert!((plan.length.as_nanos() as f64 / plan_c.length as f64 - 1.0).abs() < 1e-6);
                 prop_assert_eq!(plan.min_packets, u64::from(plan_c.min_packets));
                 prop_assert_eq!(plan.max_packets.min(u32::MAX.into()), u64::from(plan_c.max_packets));
@@ -174,11 +180,25 @@ fn compare(which: Profile, profile: &pcc::Profile, case: &Case, seen: &Seen) -> 
 fn both_cores_decide_alike() {
     for (which, profile) in profiles() {
         let seen = Seen::default();
-        TestRunner::new(Config { cases: 2000, failure_persistence: None, ..Config::default() })
+        TestRunner::new(Config { cases: 30000, failure_persistence: None, ..Config::default() })
             .run(&cases(), |case| compare(which, &profile, &case, &seen))
             .unwrap();
         let (decisions, ties) = (seen.decisions.get(), seen.ties.get());
         println!("{}: {decisions} results, {ties} ties, rates within {:.1e}", profile.name, seen.apart.get());
         assert!(ties * 1000 <= decisions, "{}: {ties} ties in {decisions} results are too many", profile.name);
     }
+}
+
+/// Two probes exactly half as far apart as asked, an odd number of bits per second: the difference counts in neither.
+#[test]
+fn half_of_an_odd_difference_is_no_whole_number() {
+    let outcome = |achieved| Outcome { achieved, loss: 0.0, gradient: 0.0, error: 0.0, queue: 0.0 };
+    let intervals = [1.0095, 0.99, 0.99, 0.99, 0.99, 0.99, 0.99, 1.00645418682865, 1.0014351350758852, 0.99];
+    let lags = [0, 0, 1].into_iter().chain(std::iter::repeat(0));
+    let intervals = intervals.into_iter().zip(lags).map(|(achieved, lag)| Op::Interval(outcome(achieved), lag));
+    let ops = [Op::Cut(Cut::Loss)].into_iter().chain(intervals).collect();
+    let case = Case { seed: 6386259798884416076, capacity: Rate::from_mbps(1.0), rtt: Duration::from_millis(1), ops };
+    let seen = Seen::default();
+    compare(Profile::Allegro2015, &pcc::profiles::allegro_2015(), &case, &seen).unwrap();
+    assert_eq!((seen.decisions.get(), seen.ties.get()), (10, 0));
 }

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 /// How far the rates may be apart.
 pub const TOLERANCE: f64 = 1e-3;
-/// How much measurements are varied in the search for a tie, and how often.
+/// How much measurements are varied in the search for a tie, and how often. A rate in C is a whole number of bits per
+/// second, so it varies by one bit per second at least.
 const VARIATION: f64 = 4e-6;
 const VARIANTS: u64 = 200;
 
@@ -23,7 +24,8 @@ pub enum Call {
     Limit(Rate),
 }
 
-/// What a control does after a call: its rate, its phase, and whether it changed the rate at once.
+/// What a control does after a call: its rate (that of the interval, of a plan), its phase, and whether it changed the
+/// rate at once.
 pub type Answer = (Rate, u32, bool);
 
 pub fn agree(a: Answer, b: Answer) -> bool {
@@ -52,21 +54,24 @@ impl Core {
         self.control.rate()
     }
 
-    fn answer(&self, realigned: bool) -> Answer {
-        let phase = match self.control.phase() {
+    fn phase(&self) -> u32 {
+        match self.control.phase() {
             Phase::Starting => 0,
             Phase::Probing => 1,
             Phase::Moving => 2,
             other => panic!("C has no {other:?}"),
-        };
-        (self.control.rate(), phase, realigned)
+        }
+    }
+
+    pub fn planned(&self, plan: &IntervalPlan) -> Answer {
+        (plan.rate, self.phase(), false)
     }
 
     pub fn call(&mut self, call: Call) -> Answer {
         let realigned = match call {
             Call::Plan(path) => {
-                self.plan(&path);
-                false
+                let plan = self.plan(&path);
+                return self.planned(&plan);
             }
             Call::Result(role, result) => self.control.on_result(role, &result, &*self.utility, &self.path),
             Call::Cut(cut) => {
@@ -78,15 +83,16 @@ impl Core {
                 true
             }
         };
-        self.answer(realigned)
+        (self.control.rate(), self.phase(), realigned)
     }
 }
 
 /// Varies what was measured by a few parts in a million.
 fn varied(call: Call, rng: &mut fastrand::Rng) -> Call {
     let Call::Result(role, mut m) = call else { return call };
+    let bits = m.rate.bits_per_sec();
+    m.rate = Rate::from_bits_per_sec(bits + (bits * VARIATION).max(1.0) * (2.0 * rng.f64() - 1.0));
     let mut factor = || 1.0 + VARIATION * (2.0 * rng.f64() - 1.0);
-    m.rate = m.rate * factor();
     m.loss *= factor();
     m.rtt *= factor();
     m.rtt_gradient *= factor();
