@@ -8,9 +8,10 @@ use std::path::Path;
 type Peer = (&'static str, &'static str, &'static str);
 
 /// Our name, and the independent implementations.
-const PEERS: [(&str, &[Peer]); 13] = [
+const PEERS: [(&str, &[Peer]); 14] = [
     ("newreno", &[("linux", "reno", ""), ("noq", "newreno", ""), ("ns3", "TcpLinuxReno", "")]),
-    ("cubic", &[("linux", "cubic", ""), ("noq", "cubic", ""), ("ns3", "TcpCubic", "")]),
+    ("cubic", &[("ns3", "TcpCubic", "")]),
+    ("cubic-paced", &[("linux", "cubic", ""), ("noq", "cubic", "")]),
     ("bbr1", &[("linux", "bbr", ""), ("ns3", "TcpBbr", "")]),
     ("bbr3", &[("noq", "bbr3", "")]),
     ("bic", &[("ns3", "TcpBic", "")]),

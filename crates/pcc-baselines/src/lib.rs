@@ -10,23 +10,30 @@
 //! | `bbr1` | BBR version 1: CACM 2017, draft-cardwell-iccrg-bbr-congestion-control-00, Linux |
 //! | `bbr3` | BBR version 3: draft-ietf-ccwg-bbr-04 |
 //! | `bic` | BIC: Xu, Harfoush and Rhee, INFOCOM 2004, with the constants of Linux |
+//! | `bic-paced` | BIC, paced as Linux paces where it has the fq queue |
 //! | `copa` | Copa: Arun and Balakrishnan, NSDI 2018 |
 //! | `cubic` | CUBIC: RFC 9438 |
-//! | `cubic-hystart` | CUBIC, with HyStart++ (RFC 9406) in the first slow start |
+//! | `cubic-hystart` | CUBIC, with HyStart++ (RFC 9406) in the first slow start, paced |
+//! | `cubic-paced` | CUBIC, paced as Linux paces where it has the fq queue |
 //! | `hybla` | Hybla: Caini and Firrincieli 2004, as in Linux |
+//! | `hybla-paced` | Hybla, paced as Linux paces where it has the fq queue |
 //! | `illinois` | Illinois: Liu, Basar and Srikant 2008 |
+//! | `illinois-paced` | Illinois, paced as Linux paces where it has the fq queue |
 //! | `ledbat` | LEDBAT: RFC 6817, by round-trip times |
-//! | `newreno` | NewReno: RFC 5681 and 6582, with byte counting, clocked by acknowledgements |
+//! | `newreno` | NewReno: RFC 5681 and 6582, with byte counting |
 //! | `newreno-paced` | NewReno, evenly paced over a round trip: the papers' "paced TCP" |
 //! | `pcp` | PCP: Anderson, Collins, Krishnamurthy and Zahorjan, NSDI 2006 |
 //! | `sprout` | Sprout: Winstein, Sivaraman and Balakrishnan, NSDI 2013 |
 //! | `udt` | UDT: Gu and Grossman, Computer Networks 2007, draft-gg-udt-03, UDT4 |
 //! | `vegas` | Vegas: Brakmo and Peterson 1995, as in Linux |
+//! | `vegas-paced` | Vegas, paced as Linux paces where it has the fq queue |
 //! | `westwood` | Westwood+: Mascolo et al. 2001, Grieco and Mascolo 2004, as in Linux |
+//! | `westwood-paced` | Westwood+, paced as Linux paces where it has the fq queue |
 //!
-//! The window-based ones but `newreno` and `newreno-paced` are paced as Linux paces. [`BASELINES`] is this table for
-//! programs, with the names that Linux has for the same algorithms. How well each does beside independent
-//! implementations is in `docs/baselines.md` of the repository.
+//! The window-based ones are clocked by acknowledgements, as in Linux without its `fq` queue; with that queue they are paced,
+//! and so are `-paced` ones here (`newreno-paced` more evenly). [`BASELINES`] is this table for programs, with the names that
+//! Linux has for the same algorithms. How well each does beside independent implementations is in `docs/baselines.md` of the
+//! repository.
 //!
 //! # Driving one by hand
 //!
@@ -62,7 +69,7 @@ mod controllers;
 mod limits;
 mod parts;
 
-pub use controllers::{BASELINES, Baseline, Constructor, build, constructor, find, names};
+pub use controllers::{BASELINES, Baseline, Constructor, build, constructor, find, names, paced};
 
 /// The examples of the readme are tests.
 #[cfg(doctest)]

@@ -35,7 +35,7 @@ fn the_kernels_pcc_keeps_up_with_the_core() {
                 .unwrap();
             }
             let [(_, core), (_, kernel)] = &flows;
-            assert!(kernel.goodput > 0.9 * core.goodput, "{name}: {table}");
+            assert!(kernel.goodput > 0.85 * core.goodput, "{name}: {table}");
             assert!(kernel.loss < 1.5 * core.loss + 0.005, "{name}: {table}");
         }
     }

@@ -25,7 +25,8 @@ static inline void allegro_plan(struct control *c, const struct path *path, stru
 		allegro_set_rate(c, initial_rate(&ALLEGRO.start, path->mtu, path->rtt));
 		c->first_rate = c->rate;
 	}
-	control_assign(c, plan);
+	control_assign(c, &ALLEGRO.start, plan);
+	allegro_set_rate(c, c->rate);
 	plan->rate = c->rate;
 	if (plan->role == ROLE_PROBE) {
 		u64 step = scale(c->rate, (u64)c->probe_step);
@@ -62,7 +63,7 @@ static inline void allegro_limit(struct control *c, u64 ceiling)
 {
 	allegro_set_rate(c, min_u64(c->rate, ceiling));
 	if (c->phase == PHASE_STARTING)
-		c->starting.awaiting = false;
+		c->starting.tried = false;
 	else
 		allegro_decide(c);
 }
@@ -131,7 +132,7 @@ static inline bool allegro_on_started(struct control *c, const struct measuremen
 	u64 before = c->rate, rate = before;
 	enum start_step step = starting_on_result(&c->starting, &ALLEGRO.start, c->profile, result, &rate);
 
-	if (step == START_REPEAT)
+	if (step == START_STAY)
 		return false;
 	allegro_set_rate(c, rate);
 	if (step == START_LEAVE || c->rate <= before)

@@ -12,6 +12,7 @@ struct rate_bounds {
 struct start_config {
 	u64 rate;
 	u32 packets_per_rtt;
+	u32 await_results;
 	u32 ignored_losses;
 	fixed ignored_gradient;
 	/* Start-up ends at this fraction of the rate that arrived, if that is above the last good rate. */

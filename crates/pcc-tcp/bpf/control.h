@@ -72,17 +72,19 @@ static inline void control_move(struct control *c)
 	c->awaiting = false;
 }
 
-/* Gives the plan the role that the phase asks for; while results are awaited that is to hold the rate. */
-static inline void control_assign(struct control *c, struct plan *plan)
+/* Gives the plan the role that the phase asks for; while results are awaited that is to hold the rate. Start-up may double
+ * the rate, beyond its bounds.
+ */
+static inline void control_assign(struct control *c, const struct start_config *start, struct plan *plan)
 {
 	plan->role = ROLE_HOLD;
 	plan->index = 0;
 	plan->faster = 0;
 	if (c->phase == PHASE_PROBING) {
 		probes_plan(&c->probes, plan);
-	} else if (c->phase == PHASE_STARTING && !c->starting.awaiting) {
-		c->starting.awaiting = true;
-		plan->role = ROLE_START;
+	} else if (c->phase == PHASE_STARTING) {
+		if (starting_next_rate(&c->starting, start, &c->rate))
+			plan->role = ROLE_START;
 	} else if (c->phase == PHASE_MOVING && !c->awaiting) {
 		c->awaiting = true;
 		plan->role = ROLE_MOVE;

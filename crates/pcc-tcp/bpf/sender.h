@@ -101,7 +101,7 @@ static inline u64 limited_ceiling(const struct sender *s, const struct measureme
 static inline void sender_on_result(struct sender *s, const struct ack *ack)
 {
 	struct measurement *result = &s->result;
-	bool counts = result->packets_sent >= MIN_PACKETS, realign;
+	bool counts = result->packets_sent >= MIN_PACKETS, realign, starting;
 	u64 ceiling;
 
 	if (counts)
@@ -112,11 +112,15 @@ static inline void sender_on_result(struct sender *s, const struct ack *ack)
 		return;
 	}
 	ceiling = limited_ceiling(s, result);
+	starting = s->control.phase == PHASE_STARTING;
 	realign = control_on_result(&s->control, &s->closed, result);
 	if (is_limited(result) && s->control.rate > ceiling) {
 		control_limit(&s->control, ceiling);
 		realign = true;
 	}
+	/* What start-up sent too fast is no reason to brake now. */
+	if (starting && s->control.phase != PHASE_STARTING)
+		s->braked = ack->now;
 	if (realign)
 		sender_realign(s, ack);
 }

@@ -25,7 +25,8 @@ static inline void vivace_plan(struct control *c, const struct path *path, struc
 		vivace_set_rate(c, initial_rate(&VIVACE.start, path->mtu, path->rtt));
 		c->first_rate = c->rate;
 	}
-	control_assign(c, plan);
+	control_assign(c, &VIVACE.start, plan);
+	vivace_set_rate(c, c->rate);
 	plan->rate = c->rate;
 	if (plan->role == ROLE_PROBE) {
 		u64 step = vivace_probe_step(c->rate);
@@ -206,7 +207,7 @@ static inline void vivace_limit(struct control *c, u64 ceiling)
 	vivace_set_rate(c, min_u64(c->rate, ceiling));
 	c->unchecked = false;
 	if (c->phase == PHASE_STARTING)
-		c->starting.awaiting = false;
+		c->starting.tried = false;
 	else
 		control_probe(c, CAUTIOUS_PAIRS);
 }
@@ -216,7 +217,7 @@ static inline bool vivace_on_started(struct control *c, const struct measurement
 	u64 before = c->rate, rate = before;
 	enum start_step step = starting_on_result(&c->starting, &VIVACE.start, c->profile, result, &rate);
 
-	if (step == START_REPEAT)
+	if (step == START_STAY)
 		return false;
 	vivace_set_rate(c, rate);
 	if (step == START_LEAVE || c->rate <= before)

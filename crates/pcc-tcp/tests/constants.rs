@@ -41,6 +41,7 @@ fn start(config: &StartConfig) -> C {
     Struct(vec![
         ("rate", Whole(config.rate.bits_per_sec() as u64)),
         ("packets_per_rtt", Whole(config.packets_per_rtt)),
+        ("await_results", Whole(config.await_results.into())),
         ("ignored_losses", Whole(config.ignored_losses)),
         ("ignored_gradient", Fixed(config.ignored_gradient)),
         ("exit_arrived", Fixed(exit)),

@@ -1,7 +1,7 @@
 //! The controller: monitor, utility and rate control put together behind the contract.
 
 use crate::contract::{AckedPacket, CongestionControl, LostPacket, SentPacket};
-use crate::control::{Cut, LIMITED_LOSS, PathState, RateControl};
+use crate::control::{Cut, LIMITED_LOSS, PathState, Phase, RateControl};
 use crate::monitor::{Measurement, Monitor, Role};
 use crate::observer::{Event, Observer};
 use crate::units::{Rate, Time, times};
@@ -178,6 +178,10 @@ impl Pcc {
             self.control.limit(ceiling);
             realign = true;
         }
+        if phase == Phase::Starting && self.control.phase() != phase {
+            // What start-up sent too fast is no reason to brake now.
+            self.braked = now;
+        }
         if realign {
             self.realign(now);
         }
@@ -194,7 +198,7 @@ impl Pcc {
     }
 
     /// Tells the observer of a change of rate or phase.
-    fn report(&mut self, time: Time, from: Rate, before: crate::Phase, cut: Option<Cut>) {
+    fn report(&mut self, time: Time, from: Rate, before: Phase, cut: Option<Cut>) {
         let Some(observer) = &mut self.observer else { return };
         let (to, phase) = (self.control.rate(), self.control.phase());
         if to != from {

@@ -129,6 +129,7 @@ pub fn allegro_2015() -> Profile {
             start: StartConfig {
                 rate: Rate::from_mbps(2.0), // authors' sender
                 packets_per_rtt: 10,        // SPEC 1.7
+                await_results: false,       // section 3.2
                 ignored_losses: 0,
                 ignored_gradient: 0.0,
                 exit: StartExit::LastGood,
@@ -153,7 +154,8 @@ pub fn vivace_paper() -> Profile {
         control: ControlConfig::Vivace(VivaceConfig {
             start: StartConfig {
                 rate: Rate::ZERO,
-                packets_per_rtt: 2, // as Allegro; section 4 only says that slow start doubles
+                packets_per_rtt: 2,   // as Allegro
+                await_results: false, // section 4
                 ignored_losses: 0,
                 ignored_gradient: 0.0,
                 exit: StartExit::LastGood,
@@ -229,6 +231,7 @@ fn released() -> VivaceConfig {
         start: StartConfig {
             rate: Rate::from_mbps(1.6),
             packets_per_rtt: 10,
+            await_results: true, // the paper (section 4) doubles with every interval
             ignored_losses: 50,
             ignored_gradient: 0.2,
             exit: StartExit::LastGood,

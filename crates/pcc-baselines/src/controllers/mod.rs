@@ -1,6 +1,7 @@
 //! The controllers, and the one table of their names.
 //!
-//! The window-based ones but `newreno` and `newreno-paced` are paced as Linux paces. Where Linux differs from a source so
+//! Those that Linux has as window-based ones are clocked by acknowledgements, as there without the `fq` queue; with it they
+//! are paced. Where Linux differs from a source so
 //! that it matters for throughput, the file of the controller says which of them it follows.
 
 mod bbr1;
@@ -75,6 +76,13 @@ pub static BASELINES: &[Baseline] = &[
         aliases: &[],
         linux: Some("bic"),
         summary: "BIC: Xu, Harfoush and Rhee, INFOCOM 2004, with the constants of Linux",
+        constructor: |_| windowed(Bic::default(), Pacing::AckClocked),
+    },
+    Baseline {
+        name: "bic-paced",
+        aliases: &[],
+        linux: None,
+        summary: "BIC, paced as Linux paces where it has the fq queue",
         constructor: |_| windowed(Bic::default(), Pacing::Linux),
     },
     Baseline {
@@ -89,20 +97,34 @@ pub static BASELINES: &[Baseline] = &[
         aliases: &[],
         linux: Some("cubic"),
         summary: "CUBIC: RFC 9438",
-        constructor: |_| windowed(Cubic::new(), Pacing::Linux),
+        constructor: |_| windowed(Cubic::new(), Pacing::AckClocked),
     },
     Baseline {
         name: "cubic-hystart",
         aliases: &[],
         linux: None,
-        summary: "CUBIC, with HyStart++ (RFC 9406) in the first slow start",
+        summary: "CUBIC, with HyStart++ (RFC 9406) in the first slow start, paced",
         constructor: |_| windowed(Cubic::with_hystart(), Pacing::Linux),
+    },
+    Baseline {
+        name: "cubic-paced",
+        aliases: &[],
+        linux: None,
+        summary: "CUBIC, paced as Linux paces where it has the fq queue",
+        constructor: |_| windowed(Cubic::new(), Pacing::Linux),
     },
     Baseline {
         name: "hybla",
         aliases: &[],
         linux: Some("hybla"),
         summary: "Hybla: Caini and Firrincieli 2004, as in Linux",
+        constructor: |_| windowed(Hybla::new(), Pacing::AckClocked),
+    },
+    Baseline {
+        name: "hybla-paced",
+        aliases: &[],
+        linux: None,
+        summary: "Hybla, paced as Linux paces where it has the fq queue",
         constructor: |_| windowed(Hybla::new(), Pacing::Linux),
     },
     Baseline {
@@ -110,6 +132,13 @@ pub static BASELINES: &[Baseline] = &[
         aliases: &[],
         linux: Some("illinois"),
         summary: "Illinois: Liu, Basar and Srikant 2008",
+        constructor: |_| windowed(Illinois::new(), Pacing::AckClocked),
+    },
+    Baseline {
+        name: "illinois-paced",
+        aliases: &[],
+        linux: None,
+        summary: "Illinois, paced as Linux paces where it has the fq queue",
         constructor: |_| windowed(Illinois::new(), Pacing::Linux),
     },
     Baseline {
@@ -123,7 +152,7 @@ pub static BASELINES: &[Baseline] = &[
         name: "newreno",
         aliases: &[],
         linux: Some("reno"),
-        summary: "NewReno: RFC 5681 and 6582, with byte counting, clocked by acknowledgements",
+        summary: "NewReno: RFC 5681 and 6582, with byte counting",
         constructor: |_| windowed(NewReno, Pacing::AckClocked),
     },
     Baseline {
@@ -159,6 +188,13 @@ pub static BASELINES: &[Baseline] = &[
         aliases: &[],
         linux: Some("vegas"),
         summary: "Vegas: Brakmo and Peterson 1995, as in Linux",
+        constructor: |_| windowed(Vegas::new(), Pacing::AckClocked),
+    },
+    Baseline {
+        name: "vegas-paced",
+        aliases: &[],
+        linux: None,
+        summary: "Vegas, paced as Linux paces where it has the fq queue",
         constructor: |_| windowed(Vegas::new(), Pacing::Linux),
     },
     Baseline {
@@ -166,6 +202,13 @@ pub static BASELINES: &[Baseline] = &[
         aliases: &[],
         linux: Some("westwood"),
         summary: "Westwood+: Mascolo et al. 2001, Grieco and Mascolo 2004, as in Linux",
+        constructor: |_| windowed(Westwood::default(), Pacing::AckClocked),
+    },
+    Baseline {
+        name: "westwood-paced",
+        aliases: &[],
+        linux: None,
+        summary: "Westwood+, paced as Linux paces where it has the fq queue",
         constructor: |_| windowed(Westwood::default(), Pacing::Linux),
     },
 ];
@@ -183,6 +226,11 @@ pub fn find(name: &str) -> Option<&'static Baseline> {
 /// What makes the controllers called `name`, `None` for an unknown one.
 pub fn constructor(name: &str) -> Option<Constructor> {
     find(name).map(|baseline| baseline.constructor)
+}
+
+/// The same controller, but paced as Linux paces where it has the `fq` queue; `None` for one that is paced anyway.
+pub fn paced(name: &str) -> Option<&'static Baseline> {
+    find(&format!("{}-paced", find(name)?.name))
 }
 
 /// A new controller called `name`, `None` for an unknown one; its random choices, if any, come from `seed`.
@@ -216,6 +264,14 @@ mod tests {
     fn names_of_linux_are_unique() {
         let linux: Vec<_> = BASELINES.iter().filter_map(|baseline| baseline.linux).collect();
         assert_eq!(linux.iter().collect::<HashSet<_>>().len(), linux.len());
+    }
+
+    #[test]
+    fn what_linux_has_is_clocked_by_acknowledgements_or_has_a_rate_of_its_own() {
+        for baseline in BASELINES.iter().filter(|baseline| baseline.linux.is_some()) {
+            assert_eq!(paced(baseline.name).is_none(), baseline.name == "bbr1", "{}", baseline.name);
+        }
+        assert!(paced("cubic-paced").is_none());
     }
 
     /// The table of the crate has each controller, and docs/baselines.md has it or says why not.

@@ -24,7 +24,7 @@ mod utility;
 pub use error::ControllerError;
 pub(crate) use error::suggestion;
 pub use names::names;
-pub(crate) use names::{is_window_based, of_linux};
+pub(crate) use names::{of_linux, runs_in_linux};
 pub use utility::UtilitySpec;
 
 use names::Named;

@@ -32,13 +32,9 @@ pub(crate) fn of_linux(name: &str) -> Option<&'static str> {
     ours.or_else(|| BASELINES.iter().find(|baseline| baseline.linux == Some(name)).map(|baseline| baseline.name))
 }
 
-/// The baselines that have a window only; what paces them in Linux follows from it, if anything does.
-const WINDOW_BASED: [&str; 9] =
-    ["bic", "cubic", "cubic-hystart", "hybla", "illinois", "ledbat", "newreno", "vegas", "westwood"];
-
-/// Whether a controller has a window only, and no rate of its own.
-pub(crate) fn is_window_based(name: &str) -> bool {
-    pcc_baselines::find(name).is_some_and(|baseline| WINDOW_BASED.contains(&baseline.name))
+/// Whether a controller is one of Linux's TCP, paced or not.
+pub(crate) fn runs_in_linux(name: &str) -> bool {
+    pcc_baselines::find(name.strip_suffix("-paced").unwrap_or(name)).is_some_and(|baseline| baseline.linux.is_some())
 }
 
 #[cfg(test)]
@@ -46,10 +42,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_of_linux_but_bbr_have_windows() {
-        for baseline in BASELINES.iter().filter(|baseline| baseline.linux.is_some()) {
-            assert_eq!(is_window_based(baseline.name), baseline.name != "bbr1", "{}", baseline.name);
+    fn all_of_linux_run_there_and_nothing_else() {
+        let linux: Vec<_> = names().filter(|name| runs_in_linux(name)).collect();
+        for name in ["cubic", "cubic-paced", "newreno-paced", "bbr1"] {
+            assert!(linux.contains(&name), "{name}");
         }
-        assert!(WINDOW_BASED.iter().all(|name| pcc_baselines::find(name).is_some()));
+        for name in ["copa", "udt", "vivace-latency", "cubic-hystart"] {
+            assert!(!linux.contains(&name), "{name}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::fault::{Fault, fault_of};
 use super::host::HostSpec;
 use super::stack::{self, Stack};
-use crate::controller::{ControllerConfig, UtilitySpec, is_window_based, of_linux};
+use crate::controller::{ControllerConfig, UtilitySpec, of_linux};
 use crate::quantity::{read, read_option};
 use crate::sim::{AckPolicy, App, ReceiverHost, SenderHost, Video};
 use pcc::Rate;
@@ -148,11 +148,11 @@ impl Flow {
             (None, Some(spec)) => ("host", spec.clone()),
             (None, None) => ("host", exact.clone()),
         };
-        let windowed = self.controller_config().is_ok_and(|config| is_window_based(&config.name));
+        let name = self.controller_config().map(|config| config.name).unwrap_or_default();
         let (key, spec) = find("sender-host", &self.sender_host);
-        let sender = spec.sender(windowed).map_err(|reason| (key, reason))?;
+        let sender = spec.of(&name).sender().map_err(|reason| (key, reason))?;
         let (key, spec) = find("receiver-host", &self.receiver_host);
-        let (receiver, acks) = spec.receiver().map_err(|reason| (key, reason))?;
+        let (receiver, acks) = spec.of(&name).receiver().map_err(|reason| (key, reason))?;
         let every = self.ack_every.map_or(acks.every, u64::from);
         Ok((sender, receiver, AckPolicy { every, max_delay: self.ack_delay.unwrap_or(acks.max_delay) }))
     }
@@ -195,7 +195,9 @@ impl Flow {
             let reason = format!("the simulator has no counterpart of {what}: run it with --on emulator");
             return Err(("controller", reason));
         };
-        Ok(self.controller_named(name))
+        let host = self.sender_host.as_ref().or(self.host.as_ref());
+        let paced = pcc_baselines::paced(name).filter(|_| host.is_some_and(HostSpec::paces_windows));
+        Ok(self.controller_named(paced.map_or(name, |paced| paced.name)))
     }
 
     /// The controller of noq's own that carries it in reality, if it is one.

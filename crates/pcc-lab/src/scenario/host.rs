@@ -1,6 +1,6 @@
 //! The hosts of a flow in the simulator: a name, or a table with what differs from it.
 
-use crate::controller::suggestion;
+use crate::controller::{runs_in_linux, suggestion};
 use crate::quantity::{Quantity, read_option};
 use crate::sim::{AckPolicy, HostThread, Pacing, ReceiverHost, SenderHost};
 use crate::stall::Stalls;
@@ -25,19 +25,19 @@ enum Base {
     Linux,
     LinuxFq,
     UserSpace2015,
+    Testbed2015,
     BusyVm,
 }
 
-const BASES: [(&str, Base); 5] = [
+const BASES: [(&str, Base); 6] = [
     ("exact", Base::Exact),
     ("linux", Base::Linux),
     ("linux-fq", Base::LinuxFq),
     ("user-space-2015", Base::UserSpace2015),
+    ("testbed-2015", Base::Testbed2015),
     ("busy-vm", Base::BusyVm),
 ];
 
-/// What the authors' senders of 2015 had; an assumption, see docs/scenarios.md.
-const JITTER_OF_2015: Duration = Duration::from_millis(1);
 /// Linux acknowledges every other packet, and a single one after 40 ms (`TCP_DELACK_MIN`).
 const LINUX_ACKS: AckPolicy = AckPolicy { every: 2, max_delay: Duration::from_millis(40) };
 /// What a network card's driver waits for more packets; also the emulator's quantum.
@@ -117,13 +117,25 @@ impl<'de> Visitor<'de> for SpecVisitor {
 }
 
 impl HostSpec {
-    /// The host that sends; `windowed` controllers have no rate of their own.
-    pub(super) fn sender(&self, windowed: bool) -> Result<SenderHost, String> {
+    /// Whether it paces controllers that have a window only.
+    pub(super) fn paces_windows(&self) -> bool {
+        self.base == Base::LinuxFq
+    }
+
+    /// The host for the controller with this name: a testbed has two kinds.
+    pub(super) fn of(mut self, controller: &str) -> HostSpec {
+        if self.base == Base::Testbed2015 {
+            self.base = if runs_in_linux(controller) { Base::Linux } else { Base::UserSpace2015 };
+        }
+        self
+    }
+
+    /// The host that sends.
+    pub(super) fn sender(&self) -> Result<SenderHost, String> {
         let pacing = match self.base {
             Base::Exact => Pacing::Exact,
-            Base::Linux if windowed => Pacing::None,
             Base::Linux | Base::LinuxFq => Pacing::Bursts,
-            Base::UserSpace2015 => Pacing::FullCatchUp,
+            Base::UserSpace2015 | Base::Testbed2015 => Pacing::FullCatchUp,
             Base::BusyVm => Pacing::CatchUp,
         };
         let pacing = match (self.changes.pacing, self.changes.tick) {
@@ -138,10 +150,7 @@ impl HostSpec {
             (Some(PacingName::Bursts), None) => Pacing::Bursts,
             (Some(PacingName::None), None) => Pacing::None,
         };
-        let mut thread = self.thread()?;
-        if self.base == Base::UserSpace2015 && self.changes.slack.is_none() {
-            thread.slack = JITTER_OF_2015;
-        }
+        let thread = self.thread()?;
         Ok(SenderHost { pacing, thread })
     }
 
@@ -179,7 +188,7 @@ mod tests {
     fn every_named_host_can_be_built_and_the_default_is_exact() {
         for (name, base) in BASES {
             let spec = HostSpec { base, changes: Changes::default() };
-            let exact = (spec.sender(true).unwrap(), spec.receiver().unwrap().0) == Default::default();
+            let exact = (spec.sender().unwrap(), spec.receiver().unwrap().0) == Default::default();
             assert_eq!(exact, name == "exact", "{name}");
         }
         let (busy, _) = HostSpec { base: Base::BusyVm, changes: Changes::default() }.receiver().unwrap();

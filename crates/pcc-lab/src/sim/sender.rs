@@ -164,10 +164,10 @@ impl Sender {
     /// Declares lost what was overtaken by three packets or 9/8 of a round trip; returns whether something was.
     fn detect_losses(&mut self, now: Time) -> bool {
         let Some(largest) = self.largest_acked else { return false };
-        let before = now - self.rtt.loss_delay();
+        let loss_delay = self.rtt.loss_delay();
         let lost_before = self.counts.lost;
         while let Some((number, &packet)) = self.outstanding.first() {
-            if number > largest || (number + PACKET_THRESHOLD > largest && packet.sent > before) {
+            if number > largest || (number + PACKET_THRESHOLD > largest && packet.sent + loss_delay > now) {
                 break;
             }
             self.outstanding.take(number);

@@ -1,7 +1,7 @@
 //! The simulator against what must be so, and against closed forms.
 
 use super::*;
-use crate::link::{Aggregation, Limit, Loss, PathConfig, QueueConfig, QueueKind, Reordering};
+use crate::link::{Aggregation, Change, Limit, Loss, PathConfig, QueueConfig, QueueKind, Reordering};
 use pcc::{AckedPacket, CongestionControl, LostPacket, Rate, SentPacket, Time, profiles};
 use proptest::prelude::*;
 use std::sync::{Arc, Mutex};
@@ -22,6 +22,8 @@ struct Told {
     sent: u64,
     acked: u64,
     lost: u64,
+    /// How many were acknowledged when the first was declared lost.
+    acked_before_loss: Option<u64>,
 }
 
 impl Unresponsive {
@@ -44,7 +46,9 @@ impl CongestionControl for Unresponsive {
     }
 
     fn on_packet_lost(&mut self, _: &LostPacket) {
-        self.told.lock().unwrap().lost += 1;
+        let mut told = self.told.lock().unwrap();
+        told.lost += 1;
+        told.acked_before_loss = told.acked_before_loss.or(Some(told.acked));
     }
 
     fn on_batch_end(&mut self, _: Time) {}
@@ -100,6 +104,19 @@ fn a_lone_packet_takes_the_base_round_trip() {
     let flow = &outcome.flows[0];
     assert_eq!((flow.complete, flow.sent, flow.delivered_bytes), (Some(true), 1, 1500));
     assert_eq!(flow.end.since(flow.start), 15 * MS + Duration::from_micros(120));
+}
+
+/// In the first round trip, which ends before a loss delay has passed since time began, too.
+#[test]
+fn a_packet_is_lost_when_three_overtook_it() {
+    let control = Unresponsive::new(100.0, false);
+    let told = control.told.clone();
+    // The first packet goes at once, the second after 0.1 ms at least.
+    let lossless = Change { at: Time::ZERO + MS / 20, rate: None, delay: None, loss: Some(0.0) };
+    let path = PathConfig { loss: 1.0.into(), schedule: vec![lossless].into(), ..bottleneck(100.0, 150_000) };
+    Simulation::dumbbell(path, vec![bulk(control)], Duration::from_secs(1), 1).run();
+    let told = *told.lock().unwrap();
+    assert_eq!((told.lost, told.acked_before_loss), (1, Some(3)));
 }
 
 #[test]

@@ -180,7 +180,7 @@ fn compare(which: Profile, profile: &pcc::Profile, case: &Case, seen: &Seen) -> 
 fn both_cores_decide_alike() {
     for (which, profile) in profiles() {
         let seen = Seen::default();
-        TestRunner::new(Config { cases: 30000, failure_persistence: None, ..Config::default() })
+        TestRunner::new(Config { cases: 2000, failure_persistence: None, ..Config::default() })
             .run(&cases(), |case| compare(which, &profile, &case, &seen))
             .unwrap();
         let (decisions, ties) = (seen.decisions.get(), seen.ties.get());

@@ -105,16 +105,19 @@ impl<M: Copy> Phases<M> {
             self.first_rate = self.rate;
         }
         match &mut self.state {
-            State::Starting(starting) if !starting.awaiting => {
-                starting.awaiting = true;
-                Role::Start
-            }
+            State::Starting(starting) => match starting.next_rate(&self.start, self.rate) {
+                Some(rate) => {
+                    self.rate = self.bounds.clamp(rate);
+                    Role::Start
+                }
+                None => Role::Hold,
+            },
             State::Moving { awaiting, .. } if !*awaiting => {
                 *awaiting = true;
                 Role::Move
             }
             State::Probing(probes) => probes.next_role().unwrap_or(Role::Hold),
-            State::Starting(_) | State::Moving { .. } => Role::Hold,
+            State::Moving { .. } => Role::Hold,
         }
     }
 
@@ -138,7 +141,7 @@ impl<M: Copy> Phases<M> {
     fn on_start_step(&mut self, step: StartStep) -> bool {
         let before = self.rate;
         let (rate, leaves) = match step {
-            StartStep::Repeat => return false,
+            StartStep::Stay => return false,
             StartStep::Go(rate) => (rate, false),
             StartStep::Leave(rate) => (rate, true),
         };
@@ -165,7 +168,7 @@ impl<M: Copy> Phases<M> {
     pub fn limit(&mut self, ceiling: Rate) {
         self.set_rate(self.rate.min(ceiling));
         match &mut self.state {
-            State::Starting(starting) => starting.awaiting = false,
+            State::Starting(starting) => starting.tried = false,
             State::Probing(_) | State::Moving { .. } => self.probe(),
         }
     }

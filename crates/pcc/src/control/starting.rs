@@ -4,6 +4,7 @@ use super::{LIMITED_LOSS, PathState};
 use crate::monitor::Measurement;
 use crate::units::Rate;
 use crate::utility::Utility;
+use core::mem;
 
 /// How the start-up phase begins and what it overlooks.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,6 +19,9 @@ pub struct StartConfig {
     /// Packets per round trip that the first interval sends at least. No round-trip time is known then: the core
     /// assumes 100 ms.
     pub packets_per_rtt: u64,
+    /// Whether the rate waits for the result of an interval before it doubles. If not, it doubles with every interval, and
+    /// a sender is two to four times too fast by the time it hears of it.
+    pub await_results: bool,
     /// How many lost packets of an interval are overlooked.
     pub ignored_losses: u64,
     /// Trends of the round-trip time up to this size, in seconds per second, are overlooked.
@@ -49,24 +53,28 @@ impl StartConfig {
 pub(super) enum StartStep {
     /// Go on at this rate, at once.
     Go(Rate),
-    /// The rate couldn't be reached: measure it again.
-    Repeat,
+    /// Stay at the rate of now.
+    Stay,
     /// Leave at this rate.
     Leave(Rate),
 }
 
-/// The state of the start-up phase. One interval is tried at a time: its result is awaited at an unchanged
-/// rate, because doubling blindly offers two to four times the capacity for a round trip (SPEC 0.4).
+/// The state of the start-up phase.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Starting {
-    /// Whether an interval of this phase is in flight.
-    pub awaiting: bool,
+    /// Whether an interval has been sent at the rate of now.
+    pub tried: bool,
     /// The rate and utility of the interval before.
     previous: Option<(Rate, f64)>,
 }
 
 impl Starting {
-    /// Judges the interval that was tried at `rate`.
+    /// The rate of the next interval to try, after `rate`; `None` while a result is awaited.
+    pub fn next_rate(&mut self, config: &StartConfig, rate: Rate) -> Option<Rate> {
+        if !mem::replace(&mut self.tried, true) { Some(rate) } else { (!config.await_results).then(|| rate * 2.0) }
+    }
+
+    /// Judges an interval of this phase; `rate` is the rate of now.
     pub fn on_result(
         &mut self,
         config: &StartConfig,
@@ -74,9 +82,10 @@ impl Starting {
         result: &Measurement,
         utility: &dyn Utility,
     ) -> StartStep {
-        self.awaiting = false;
-        if result.is_limited() && result.loss <= LIMITED_LOSS {
-            return StartStep::Repeat;
+        let limited = result.is_limited();
+        if limited && result.loss <= LIMITED_LOSS {
+            self.tried = false;
+            return StartStep::Stay;
         }
         let utility = utility.utility(&overlook(config, result));
         if let Some((rate, previous)) = self.previous
@@ -87,10 +96,16 @@ impl Starting {
                 StartExit::Arrived(fraction) => rate.max(arrival_rate(result) * fraction),
             });
         }
-        if result.is_limited() {
-            return StartStep::Repeat;
+        if limited {
+            self.tried = false;
+            return StartStep::Stay;
         }
-        self.previous = Some((rate, utility));
+        self.previous = Some((result.target, utility));
+        // The next interval has doubled it already.
+        if rate > result.target * 1.5 {
+            return StartStep::Stay;
+        }
+        self.tried = false;
         StartStep::Go(rate * 2.0)
     }
 }

@@ -70,6 +70,7 @@ fn start(mbps: f64) -> StartConfig {
     StartConfig {
         rate: Rate::from_mbps(2.0 * mbps),
         packets_per_rtt: 0,
+        await_results: true,
         ignored_losses: 0,
         ignored_gradient: 0.0,
         exit: StartExit::LastGood,

@@ -23,9 +23,14 @@ fn deciding() -> AllegroControl {
     control
 }
 
+/// Start-up with the authors' rates, that awaits results.
+fn awaiting() -> AllegroControl {
+    AllegroControl::new(AllegroConfig { start: StartConfig { await_results: true, ..config().start }, ..config() }, 1)
+}
+
 #[test]
 fn start_doubles_and_returns_to_the_last_winning_rate() {
-    let mut control = allegro(1);
+    let mut control = awaiting();
     for (mbps, utility) in [(2.0, 1.0), (4.0, 2.0), (8.0, 2.0), (16.0, 5.0)] {
         let plan = next(&mut control);
         assert_eq!((plan.role, control.phase()), (Role::Start, Phase::Starting));
@@ -40,6 +45,39 @@ fn start_doubles_and_returns_to_the_last_winning_rate() {
     assert!(control.on_result(plan.role, &result(&plan, 4.9), &Scripted, &PATH));
     assert_mbps(control.rate(), 16.0);
     assert_eq!(control.phase(), Phase::Probing);
+}
+
+/// Section 3.2: the rate doubles with each interval, and results come a few intervals later.
+#[test]
+fn start_doubles_with_every_interval() {
+    let mut control = allegro(1);
+    let sent: Vec<_> = (0..5).map(|_| control.plan(&PATH)).collect();
+    for (plan, mbps) in sent.iter().zip([2.0, 4.0, 8.0, 16.0, 32.0]) {
+        assert_eq!(plan.role, Role::Start);
+        assert_mbps(plan.rate, mbps);
+    }
+    for (plan, utility) in sent.iter().zip([1.0, 2.0, 3.0]) {
+        assert!(!control.on_result(plan.role, &result(plan, utility), &Scripted, &PATH), "it has gone on already");
+    }
+    assert!(control.on_result(sent[3].role, &result(&sent[3], 2.9), &Scripted, &PATH));
+    assert_mbps(control.rate(), 8.0);
+    assert_eq!(control.phase(), Phase::Probing);
+    assert!(!control.on_result(sent[4].role, &result(&sent[4], 9.0), &Scripted, &PATH), "too late");
+}
+
+/// A sender that can't reach its rate is asked for no more until it does.
+#[test]
+fn start_does_not_double_what_was_limited() {
+    let mut control = allegro(1);
+    let first = control.plan(&PATH);
+    let limited = Measurement { rate: first.rate * 0.5, ..result(&first, 1.0) };
+    for _ in 0..3 {
+        assert!(!control.on_result(first.role, &limited, &Scripted, &PATH));
+        assert_mbps(control.plan(&PATH).rate, 2.0);
+    }
+    assert!(control.on_result(first.role, &result(&first, 1.0), &Scripted, &PATH));
+    assert_mbps(control.plan(&PATH).rate, 4.0);
+    assert_mbps(control.plan(&PATH).rate, 8.0);
 }
 
 #[test]
