@@ -6,6 +6,8 @@ mod permissions;
 #[cfg(target_os = "linux")]
 #[path = "transfer/power.rs"]
 mod power;
+#[path = "transfer/senders.rs"]
+mod senders;
 #[path = "transfer/tickets.rs"]
 mod tickets;
 
@@ -361,7 +363,7 @@ fn a_full_disk_is_told_to_both() {
     let mut limited = Command::new("sh");
     let script = "trap '' XFSZ; ulimit -f 2000; exec \"$@\"";
     limited.args(["-c", script, "sh", env!("CARGO_BIN_EXE_pcc"), "recv"]).arg(&p.to);
-    limited.args(["--listen", "127.0.0.1:0", "--json"]);
+    limited.args(["--listen", "127.0.0.1:0", "--from", "anyone", "--json"]);
     let mut recv = start(limited);
     let ticket = recv.ticket();
     let mut send = sender(&[&file], &ticket, &["--json", "--max-rate", "50mbit"]);

@@ -1,9 +1,10 @@
 //! Sockets and QUIC configurations of both sides.
 
+use super::credentials::Credentials;
 use super::failure::{Context, Failure, Kind, Result};
 use super::identity::{Identity, client_crypto};
 use super::protocol::{KEEP_ALIVE, MAX_STREAMS, STREAM_WINDOW};
-use super::ticket::MAX_ADDRESSES;
+use super::ticket::{MAX_ADDRESSES, Ticket};
 use noq::{ClientConfig, Endpoint, EndpointConfig, ServerConfig, TransportConfig, VarInt};
 use pcc_quic::{PreciseRuntime, Transport, windows};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -44,12 +45,12 @@ pub fn follow_path(connection: &noq::Connection) {
     tokio::spawn(windows::follow_path(connection, windows::CAP));
 }
 
-/// The sender's endpoint, and how it connects.
-pub fn client(transport: &Transport, certificate: [u8; 32]) -> Result<(Endpoint, ClientConfig)> {
+/// The endpoint of this sender, and how it connects to the receiver of a ticket.
+pub fn client(transport: &Transport, sender: &Credentials, ticket: &Ticket) -> Result<(Endpoint, ClientConfig)> {
     let mut config = common(transport);
     config.max_concurrent_bidi_streams(VarInt::from_u32(0));
     config.max_concurrent_uni_streams(VarInt::from_u32(0));
-    let mut client = ClientConfig::new(Arc::new(client_crypto(certificate)?));
+    let mut client = ClientConfig::new(Arc::new(client_crypto(sender, ticket.certificate)?));
     client.transport_config(Arc::new(config));
     let endpoint = Endpoint::new(EndpointConfig::default(), None, bind(None)?, Arc::new(PreciseRuntime));
     Ok((endpoint.doing(|| "start QUIC")?, client))

@@ -47,6 +47,7 @@ Exit codes:
   2    wrong command line
   3    the ticket cannot be read (mistyped?)
   4    wrong ticket: another receiver, a wrong secret, or already used for another transfer
+       or by another sender
   5    the two sides run different versions of pcc
   6    the other side was lost and did not come back
   7    a file is there already and --overwrite was not given

@@ -38,6 +38,8 @@ pub struct Hello {
 /// The messages of the receiver.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Answer {
+    /// The proof is good, and the user is asked for the code that the sender shows.
+    Confirm,
     /// The proof is good and the manifest is not known yet.
     SendManifest,
     /// Still hashing what an earlier connection left behind.

@@ -1,6 +1,8 @@
 //! `pcc recv`: waits for a sender that has the ticket.
 
+use super::choice::{Candidates, Welcome};
 use super::commit::Rules;
+use super::credentials::SenderId;
 use super::endpoint;
 use super::failure::{Context, Failure, Kind, Result};
 use super::identity::proof;
@@ -45,6 +47,8 @@ pub struct Options {
     pub listen: Option<SocketAddr>,
     /// Further addresses for the ticket.
     pub advertise: Vec<SocketAddr>,
+    /// Who may send.
+    pub welcome: Welcome,
     /// What the user wants of what comes.
     pub rules: Rules,
 }
@@ -60,12 +64,15 @@ pub struct Receiver {
     strangers: JoinSet<Arrival>,
     /// Where the strangers come from.
     waiting: Vec<(IpAddr, AbortHandle)>,
+    welcome: Welcome,
+    candidates: Candidates,
     session: Option<Session>,
     /// Set when all is done but for the sender's confirmation.
     farewell: Option<Instant>,
 }
 
 struct Session {
+    sender: SenderId,
     manifest: [u8; 32],
     connection: noq::Connection,
     task: JoinHandle<End>,
@@ -95,7 +102,7 @@ fn listen(options: &Options, staging: &mut Staging) -> Result<(Endpoint, Ticket)
     staging.save(bound.port())?;
     let identity = &staging.identity;
     let addresses = endpoint::reachable(bound, &options.advertise)?;
-    let ticket = Ticket { certificate: identity.certificate_hash(), secret: identity.secret, addresses };
+    let ticket = Ticket { certificate: identity.credentials.hash(), secret: identity.secret, addresses };
     Ok((endpoint::server(identity, socket)?, ticket))
 }
 
@@ -115,18 +122,18 @@ impl Receiver {
         for message in &staging.skipped {
             reporter.event(&Event::Note { message });
         }
-        let encoded = staging.manifest()?;
+        let bound = staging.bound()?;
         let (endpoint, ticket) = match listen(&options, &mut staging) {
             Ok(ready) => ready,
             Err(failure) => {
-                if encoded.is_none() {
+                if bound.is_none() {
                     // Nothing is in it.
                     let _ = staging.remove();
                 }
                 return Err(failure);
             }
         };
-        let (shared, resume) = Shared::start(staging, encoded, options.rules, reporter.clone()).await;
+        let (shared, resume) = Shared::start(staging, bound, options.rules, reporter.clone()).await;
         let receiver = Self {
             endpoint,
             secret: ticket.secret,
@@ -135,6 +142,8 @@ impl Receiver {
             reporter,
             strangers: JoinSet::new(),
             waiting: Vec::new(),
+            welcome: options.welcome,
+            candidates: Candidates::default(),
             session: None,
             farewell: None,
         };
@@ -169,6 +178,14 @@ impl Receiver {
                     Ok(peer) => self.admit(address, peer).await?,
                     Err(failure) => self.refused(address, &failure),
                 },
+                chosen = self.candidates.chosen(&self.reporter) => {
+                    let (address, peer) = chosen?;
+                    let sender = peer.sender;
+                    let message = format!("confirmed; pcc recv --from {sender} takes what this sender sends without asking");
+                    self.reporter.event(&Event::Note { message: &message });
+                    self.welcome = Welcome::Only(sender);
+                    self.admit(address, peer).await?;
+                }
                 resumed = outcome(&mut self.resume) => {
                     if resumed? {
                         self.say_farewell();
@@ -211,20 +228,42 @@ impl Receiver {
         self.reporter.event(&Event::Refused { peer: endpoint::shown(address), kind, reason });
     }
 
-    /// Starts the session of a sender that proved the secret.
+    /// Starts the session of a sender that proved the secret, if it is welcome.
     async fn admit(&mut self, address: SocketAddr, peer: Peer) -> Result<()> {
-        let wanted = peer.hello.manifest;
-        let bound = self.shared.bound().or(self.session.as_ref().map(|session| session.manifest));
-        if bound.is_some_and(|bound| bound != wanted) {
-            let failure = Failure::new(
-                Kind::WrongTicket,
+        let bound = self.shared.bound().or(self.session.as_ref().map(|session| (session.sender, session.manifest)));
+        let refusal = match (bound, self.welcome) {
+            (Some((sender, _)), _) if sender != peer.sender => {
+                "another sender has used this ticket; if that was not you, somebody else has it: \
+                 run pcc recv in another folder for a new one"
+                    .to_owned()
+            }
+            (Some((_, manifest)), _) if manifest != peer.hello.manifest => {
                 "this ticket is already in use for another transfer (or the files changed since); \
-                 finish that one, or run pcc recv for a new ticket",
-            );
-            protocol::close(&peer.connection, &failure);
-            self.refused(address, &failure);
-            return Ok(());
-        }
+                 finish that one, or run pcc recv for a new ticket"
+                    .to_owned()
+            }
+            (None, Welcome::Only(sender)) if sender != peer.sender => {
+                format!(
+                    "this receiver takes what {sender} sends, but this sender is {}; see pcc recv --from",
+                    peer.sender
+                )
+            }
+            (None, Welcome::Confirmed) => {
+                if let Err(failure) = self.candidates.add(address, peer, &self.reporter).await {
+                    self.refused(address, &failure);
+                }
+                return Ok(());
+            }
+            _ => return self.begin(address, peer).await,
+        };
+        let failure = Failure::new(Kind::WrongTicket, refusal);
+        protocol::close(&peer.connection, &failure);
+        self.refused(address, &failure);
+        Ok(())
+    }
+
+    /// Starts the session of a sender. An earlier one of the same transfer ends.
+    async fn begin(&mut self, address: SocketAddr, peer: Peer) -> Result<()> {
         if let Some(old) = self.session.take() {
             let failure = Failure::new(Kind::Replaced, "a newer connection of the same transfer took over");
             protocol::close(&old.connection, &failure);
@@ -240,9 +279,9 @@ impl Receiver {
             }
         }
         self.reporter.event(&Event::Connected { peer: endpoint::shown(address) });
-        let connection = peer.connection.clone();
+        let (sender, manifest, connection) = (peer.sender, peer.hello.manifest, peer.connection.clone());
         let task = tokio::spawn(session::run(peer, address, self.shared.clone()));
-        self.session = Some(Session { manifest: wanted, connection, task });
+        self.session = Some(Session { sender, manifest, connection, task });
         Ok(())
     }
 
@@ -364,10 +403,10 @@ async fn authenticate(incoming: Incoming, secret: [u8; 32]) -> Result<Peer> {
                 "the ticket's secret is wrong; use the ticket that pcc recv printed",
             ));
         }
-        Ok((send, hello))
+        Ok((SenderId::of(&connection)?, send, hello))
     };
     match tokio::time::timeout_at(deadline, prove).await.unwrap_or_else(|_| Err(late())) {
-        Ok((send, hello)) => Ok(Peer { connection, send, hello }),
+        Ok((sender, send, hello)) => Ok(Peer { sender, connection, send, hello }),
         Err(failure) => {
             protocol::close(&connection, &failure);
             Err(failure)

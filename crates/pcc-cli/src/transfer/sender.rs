@@ -1,9 +1,10 @@
 //! `pcc send`.
 
 use super::bitmap::Bitmap;
+use super::credentials::{Credentials, NAME, SenderId};
 use super::endpoint;
 use super::failure::{Failure, Kind, Result};
-use super::identity::{SERVER_NAME, proof};
+use super::identity::{code, proof};
 use super::progress::{Event, INTERVAL, Reporter, Snapshot};
 use super::protocol::{self, Answer, BATCH, Hello, MAX_MESSAGE, connection_failure};
 use super::source::{Batch, Source};
@@ -27,6 +28,8 @@ const HANDSHAKE: Duration = Duration::from_secs(8);
 const STAGGER: Duration = Duration::from_millis(100);
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
+/// How long the receiver's user may take to type the code.
+const CONFIRMATION: Duration = Duration::from_secs(24 * 3600);
 /// How long the disk may take to read on when nothing has moved.
 const DISK: Duration = Duration::from_secs(5);
 /// How often the receiver hears that reading goes on while there is nothing to send.
@@ -59,6 +62,8 @@ pub struct Options {
     pub paths: Vec<PathBuf>,
     /// The ticket as the receiver printed it.
     pub ticket: String,
+    /// By what the receiver knows this sender.
+    pub credentials: Credentials,
     /// The congestion controller and its limits.
     pub transport: Transport,
     /// Gives up after so long without the receiver.
@@ -67,6 +72,7 @@ pub struct Options {
 
 struct Sender {
     ticket: Ticket,
+    id: SenderId,
     endpoint: Endpoint,
     config: ClientConfig,
     reporter: Arc<Reporter>,
@@ -78,16 +84,17 @@ struct Sender {
 
 /// Sends, and keeps trying until it is done or hopeless.
 pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
-    let Options { paths, ticket, transport, patience } = options;
+    let Options { paths, ticket, credentials, transport, patience } = options;
     let ticket: Ticket = ticket.parse()?;
     let source = spawn_blocking(move || Source::find(&paths)).await.map_err(|e| Failure::new(Kind::Other, e))??;
     for message in &source.left_out {
         reporter.event(&Event::Note { message });
     }
-    let (endpoint, config) = endpoint::client(&transport, ticket.certificate)?;
+    let (endpoint, config) = endpoint::client(&transport, &credentials, &ticket)?;
     let now = Instant::now();
+    let id = SenderId(credentials.hash());
     let mut sender =
-        Sender { ticket, endpoint, config, reporter, started: None, moved: 0, last_contact: now, patience };
+        Sender { ticket, id, endpoint, config, reporter, started: None, moved: 0, last_contact: now, patience };
     let endpoint = sender.endpoint.clone();
     // It outlives the close: a connection that is dropped before would give no reason.
     let work = sender.keep_trying(source);
@@ -243,6 +250,11 @@ impl Sender {
         loop {
             let answer = tokio::time::timeout_at(deadline, protocol::receive(&mut control, MAX_MESSAGE)).await;
             match answer.unwrap_or_else(|_| Err(self.nothing_moves()))? {
+                Answer::Confirm => {
+                    let (code, sender) = (code(connection)?, self.id.to_string());
+                    self.reporter.event(&Event::Confirm { code: &code, sender: &sender });
+                    deadline = tokio::time::Instant::now() + CONFIRMATION;
+                }
                 Answer::SendManifest => {
                     for at in (0..source.encoded.len()).step_by(BATCH) {
                         let piece = source.encoded.slice(at..source.encoded.len().min(at + BATCH));
@@ -326,7 +338,7 @@ fn remote(connection: &Connection) -> SocketAddr {
 async fn connect_to(endpoint: &Endpoint, config: ClientConfig, address: SocketAddr) -> Result<Connection> {
     let shown = endpoint::shown(address);
     let connecting = endpoint
-        .connect_with(config, address, SERVER_NAME)
+        .connect_with(config, address, NAME)
         .map_err(|e| Failure::new(Kind::LostPeer, format!("cannot connect to {shown}: {e}")))?;
     match tokio::time::timeout(HANDSHAKE, connecting).await {
         Ok(Ok(connection)) => Ok(connection),

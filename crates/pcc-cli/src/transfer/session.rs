@@ -2,13 +2,14 @@
 
 use super::blocks;
 use super::commit::Rules;
+use super::credentials::SenderId;
 use super::endpoint;
 use super::failure::{Failure, Kind, Result};
 use super::manifest::Manifest;
 use super::offer;
 use super::progress::{Event, INTERVAL, Reporter, Snapshot};
 use super::protocol::{self, Answer, Hello, RECORD_LEN, Record, connection_failure};
-use super::staging::Staging;
+use super::staging::{Bound, Staging};
 use super::stall::{self, disk_is_stuck, nothing_came, stalled};
 use super::store::{Admitted, Store};
 use noq::{Connection, PathId, ReadExactError, RecvStream, SendStream};
@@ -31,6 +32,8 @@ const CONFIRMATION: Duration = Duration::from_secs(10);
 
 /// A sender that proved the secret.
 pub struct Peer {
+    /// Who it is.
+    pub sender: SenderId,
     /// The connection to the sender.
     pub connection: Connection,
     /// The control stream to it.
@@ -68,7 +71,7 @@ pub struct Shared {
     state: Arc<tokio::sync::Mutex<State>>,
     rules: Rules,
     reporter: Arc<Reporter>,
-    bound: Mutex<Option<[u8; 32]>>,
+    bound: Mutex<Option<(SenderId, [u8; 32])>>,
     checked: AtomicU64,
     to_check: AtomicU64,
     summary: Mutex<Option<Summary>>,
@@ -86,7 +89,7 @@ impl Shared {
     /// value tells the outcome: whether the transfer is complete.
     pub async fn start(
         staging: Staging,
-        encoded: Option<Vec<u8>>,
+        bound: Option<Bound>,
         rules: Rules,
         reporter: Arc<Reporter>,
     ) -> (Arc<Self>, oneshot::Receiver<Result<bool>>) {
@@ -94,19 +97,19 @@ impl Shared {
             state: Arc::new(tokio::sync::Mutex::new(State::Gone)),
             rules,
             reporter,
-            bound: Mutex::new(encoded.as_ref().map(|bytes| *blake3::hash(bytes).as_bytes())),
+            bound: Mutex::new(bound.as_ref().map(|bound| (bound.sender, *blake3::hash(&bound.manifest).as_bytes()))),
             checked: AtomicU64::new(0),
             to_check: AtomicU64::new(0),
             summary: Mutex::new(None),
         });
         let mut state = shared.state.clone().lock_owned().await;
         let (tell, outcome) = oneshot::channel();
-        match encoded {
+        match bound {
             None => *state = State::Fresh(staging),
-            Some(encoded) => {
+            Some(Bound { manifest, .. }) => {
                 let shared = shared.clone();
                 spawn_blocking(move || {
-                    let resumed = shared.resume(staging, &encoded).map(|store| {
+                    let resumed = shared.resume(staging, &manifest).map(|store| {
                         let complete = store.is_published();
                         *state = State::Bound(Box::new(store));
                         complete
@@ -138,8 +141,8 @@ impl Shared {
         Ok(store)
     }
 
-    /// The manifest that this transfer is bound to.
-    pub fn bound(&self) -> Option<[u8; 32]> {
+    /// The sender and the manifest that this transfer is bound to.
+    pub fn bound(&self) -> Option<(SenderId, [u8; 32])> {
         self.bound.lock().ok().and_then(|bound| *bound)
     }
 
@@ -196,7 +199,7 @@ pub async fn run(mut peer: Peer, address: SocketAddr, shared: Arc<Shared>) -> En
         },
     };
     if let Ok(mut bound) = shared.bound.lock() {
-        *bound = Some(*store.manifest_hash.as_bytes());
+        *bound = Some((peer.sender, *store.manifest_hash.as_bytes()));
     }
     let (store, result) = match receive(&mut peer, store, &shared).await {
         Ok(received) => received,
@@ -249,8 +252,8 @@ async fn bind(peer: &mut Peer, staging: Staging, shared: &Shared) -> (State, Res
         Ok(encoded) => encoded,
         Err(failure) => return (State::Fresh(staging), Err(failure)),
     };
-    let rules = shared.rules;
-    let bound = spawn_blocking(move || match Admitted::bind(&staging, &encoded, rules) {
+    let (rules, sender) = (shared.rules, peer.sender);
+    let bound = spawn_blocking(move || match Admitted::bind(&staging, sender, &encoded, rules) {
         Ok(admitted) => (State::Bound(Box::new(Store::new(staging, admitted))), Ok(())),
         Err(failure) => (State::Fresh(staging), Err(failure)),
     });

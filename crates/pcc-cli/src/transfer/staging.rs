@@ -3,6 +3,7 @@
 //! It holds the receiver's identity, the manifest, the journal of verified blocks and the data, and only its owner may look
 //! inside. Files in it are numbered: no name from the network is used before a file is complete.
 
+use super::credentials::SenderId;
 use super::failure::{Context, Failure, Kind, Result};
 use super::folders;
 use super::identity::Identity;
@@ -19,13 +20,23 @@ const IDENTITY: &str = "receiver";
 const MANIFEST: &str = "manifest";
 const JOURNAL: &str = "journal";
 const DATA: &str = "data";
-const VERSION: u8 = 2;
+/// In front of the manifest: the sender that it came from.
+const SENDER_LEN: usize = 32;
+const VERSION: u8 = 3;
 
 #[derive(Serialize, Deserialize)]
 struct Saved {
     version: u8,
     identity: Identity,
     port: u16,
+}
+
+/// What a transfer is bound to.
+pub struct Bound {
+    /// The sender.
+    pub sender: SenderId,
+    /// The encoded manifest.
+    pub manifest: Vec<u8>,
 }
 
 /// An open and locked staging folder.
@@ -158,21 +169,27 @@ impl Staging {
         file.set_len(bytes.len() as u64).doing(shown)
     }
 
-    /// The manifest that this transfer is bound to, if it is.
-    pub fn manifest(&self) -> Result<Option<Vec<u8>>> {
+    /// What this transfer is bound to, if it is.
+    pub fn bound(&self) -> Result<Option<Bound>> {
         match self.folder.read(MANIFEST) {
-            Ok(bytes) => Ok(Some(bytes)),
+            Ok(mut bytes) if bytes.len() >= SENDER_LEN => {
+                let manifest = bytes.split_off(SENDER_LEN);
+                let mut sender = [0; SENDER_LEN];
+                sender.copy_from_slice(&bytes);
+                Ok(Some(Bound { sender: SenderId(sender), manifest }))
+            }
+            Ok(_) => Err(Failure::new(Kind::Other, format!("the list of files in {} is damaged", self.shown()))),
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
             Err(e) => Err(Failure::io(format!("read {}", self.shown()), &e)),
         }
     }
 
-    /// Binds this transfer to a manifest.
-    pub fn save_manifest(&self, bytes: &[u8]) -> Result<()> {
+    /// Binds this transfer to a sender and its manifest.
+    pub fn bind(&self, sender: SenderId, manifest: &[u8]) -> Result<()> {
         let shown = || format!("write in {}", self.shown());
         let new = "manifest.new";
         let mut file = private_file(&self.folder, new).doing(shown)?;
-        file.write_all(bytes).doing(shown)?;
+        file.write_all(&sender.0).and_then(|()| file.write_all(manifest)).doing(shown)?;
         file.sync_all().doing(shown)?;
         self.folder.rename(new, &self.folder, MANIFEST).doing(shown)
     }

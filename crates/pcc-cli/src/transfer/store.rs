@@ -3,6 +3,7 @@
 use super::bitmap::Bitmap;
 use super::blocks;
 use super::commit::{self, Rules};
+use super::credentials::SenderId;
 use super::disk::{Disk, RealDisk};
 use super::failure::{Context, Failure, Kind, Result};
 use super::manifest::{Manifest, What};
@@ -58,11 +59,11 @@ pub struct Admitted {
 
 impl Admitted {
     /// Checks the manifest of the first sender, and if there are no objections binds the staging folder to it.
-    pub fn bind(staging: &Staging, encoded: &[u8], rules: Rules) -> Result<Self> {
+    pub fn bind(staging: &Staging, sender: SenderId, encoded: &[u8], rules: Rules) -> Result<Self> {
         let manifest = Manifest::decode(encoded)?;
         commit::check(staging, &manifest, rules)?;
         commit::check_space(staging, manifest.bytes)?;
-        staging.save_manifest(encoded)?;
+        staging.bind(sender, encoded)?;
         Self::open(staging, encoded, manifest)
     }
 

@@ -9,6 +9,8 @@ const NOW: Mtime = Mtime { secs: 1_700_000_000, nanos: 5 };
 
 const RULES: Rules = Rules { overwrite: false, permissions: true, umask: 0o022, patience: Duration::from_secs(60) };
 
+const SENDER: SenderId = SenderId([1; 32]);
+
 fn data(size: u64) -> Vec<u8> {
     let mut bytes = vec![0; size as usize];
     fastrand::Rng::with_seed(size).fill(&mut bytes);
@@ -25,13 +27,13 @@ fn encoded(sizes: &[u64]) -> Vec<u8> {
 
 fn bind(path: &std::path::Path, encoded: &[u8]) -> Store {
     let staging = Staging::open(path).unwrap();
-    let admitted = Admitted::bind(&staging, encoded, RULES).unwrap();
+    let admitted = Admitted::bind(&staging, SENDER, encoded, RULES).unwrap();
     Store::new(staging, admitted)
 }
 
 fn resume(path: &std::path::Path) -> Store {
     let staging = Staging::open(path).unwrap();
-    let encoded = staging.manifest().unwrap().unwrap();
+    let encoded = staging.bound().unwrap().unwrap().manifest;
     Store::resume(staging, &encoded, |_, _| {}).unwrap()
 }
 

@@ -1,7 +1,9 @@
 //! A hostile sender, made of the same parts as the real one, that holds a good ticket.
 
 use super::blocks::{self, BLOCK};
+use super::choice::Welcome;
 use super::commit::Rules;
+use super::credentials::{Credentials, NAME, SenderId};
 use super::disk::RealDisk;
 use super::failure::Kind;
 use super::manifest::{Entry, MAX_BYTES, Mtime, What};
@@ -15,12 +17,15 @@ use super::{endpoint, identity, sender};
 use noq::{Connection, RecvStream, SendStream};
 use pcc_quic::Transport;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 const NOW: Mtime = Mtime { secs: 1_700_000_000, nanos: 5 };
 const RULES: Rules = Rules { overwrite: false, permissions: true, umask: 0o022, patience: Duration::from_secs(60) };
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The one that all senders here have unless it matters.
+static ME: LazyLock<Credentials> = LazyLock::new(|| Credentials::generate().unwrap());
 
 struct Setup {
     dir: tempfile::TempDir,
@@ -35,7 +40,7 @@ async fn setup() -> Setup {
 async fn start(dir: tempfile::TempDir, rules: Rules) -> Setup {
     let listen = Some("127.0.0.1:0".parse().unwrap());
     let to = dir.path().join("to");
-    let options = Options { dir: to, listen, advertise: Vec::new(), rules };
+    let options = Options { dir: to, listen, advertise: Vec::new(), welcome: Welcome::Anyone, rules };
     let (receiver, ticket) = Receiver::open(options, Arc::new(Reporter::new(false))).await.unwrap();
     Setup { dir, ticket, receiver: tokio::spawn(receiver.receive()) }
 }
@@ -53,8 +58,8 @@ async fn connect(ticket: &Ticket, manifest: &[u8]) -> Hostile {
 }
 
 async fn connect_claiming(ticket: &Ticket, manifest: [u8; 32], manifest_len: u32) -> Hostile {
-    let (endpoint, config) = endpoint::client(&Transport::default(), ticket.certificate).unwrap();
-    let connecting = endpoint.connect_with(config, ticket.addresses[0], identity::SERVER_NAME).unwrap();
+    let (endpoint, config) = endpoint::client(&Transport::default(), &ME, ticket).unwrap();
+    let connecting = endpoint.connect_with(config, ticket.addresses[0], NAME).unwrap();
     let connection = connecting.await.unwrap();
     let (mut send, recv) = connection.open_bi().await.unwrap();
     let proof = *identity::proof(&connection, &ticket.secret).unwrap().as_bytes();
@@ -147,7 +152,7 @@ async fn what_lacks_only_names_gets_them_without_a_sender() {
     let manifest = raw(&[file(b"fine", 5)]);
     // As after a kill of both sides between the last block and the first name.
     let staging = Staging::open(&to).unwrap();
-    let admitted = Admitted::bind(&staging, &manifest, RULES).unwrap();
+    let admitted = Admitted::bind(&staging, SenderId(ME.hash()), &manifest, RULES).unwrap();
     let mut store = Store::new(staging, admitted);
     store.put_block(0, 0, blocks::hash(5, 0, b"hello"), b"hello").unwrap();
     store.seal(&RealDisk, RULES).unwrap();
@@ -204,7 +209,7 @@ async fn a_receiver_that_is_connected_and_takes_nothing_is_given_up() {
         let identity = identity::Identity::generate().unwrap();
         let socket = endpoint::bind(Some("127.0.0.1:0".parse().unwrap())).unwrap();
         let addresses = vec![socket.local_addr().unwrap()];
-        let ticket = Ticket { certificate: identity.certificate_hash(), secret: identity.secret, addresses };
+        let ticket = Ticket { certificate: identity.credentials.hash(), secret: identity.secret, addresses };
         let endpoint = endpoint::server(&identity, socket).unwrap();
         let receiver = tokio::spawn(async move {
             let connection = endpoint.accept().await.unwrap().await.unwrap();
@@ -217,8 +222,8 @@ async fn a_receiver_that_is_connected_and_takes_nothing_is_given_up() {
             connection_failure(&connection.closed().await)
         });
         let paths = vec![dir.path().join("file")];
-        let options =
-            sender::Options { paths, ticket: ticket.to_string(), transport: Transport::default(), patience: SHORT };
+        let (ticket, credentials, transport) = (ticket.to_string(), ME.clone(), Transport::default());
+        let options = sender::Options { paths, ticket, credentials, transport, patience: SHORT };
         let sent = sender::run(options, Arc::new(Reporter::new(false)));
         let failure = tokio::time::timeout(PATIENCE, sent).await.expect("an end").unwrap_err();
         assert_eq!(failure.kind, Kind::Stalled, "{failure}");
@@ -273,8 +278,8 @@ async fn strangers_get_little() {
     let setup = setup().await;
     // A wrong proof, garbage in its place, and nothing at all.
     for bytes in [&[40, 0, 0, 0][..], &[255; 4], &[4, 0, 0, 0, 1, 2, 3, 4]] {
-        let (endpoint, config) = endpoint::client(&Transport::default(), setup.ticket.certificate).unwrap();
-        let connecting = endpoint.connect_with(config, setup.ticket.addresses[0], identity::SERVER_NAME).unwrap();
+        let (endpoint, config) = endpoint::client(&Transport::default(), &ME, &setup.ticket).unwrap();
+        let connecting = endpoint.connect_with(config, setup.ticket.addresses[0], NAME).unwrap();
         let connection = connecting.await.unwrap();
         let (mut send, _recv) = connection.open_bi().await.unwrap();
         send.write_all(bytes).await.unwrap();
@@ -288,8 +293,8 @@ async fn strangers_get_little() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_address_gets_few_connections_without_a_proof() {
     let setup = setup().await;
-    let (endpoint, config) = endpoint::client(&Transport::default(), setup.ticket.certificate).unwrap();
-    let connect = || endpoint.connect_with(config.clone(), setup.ticket.addresses[0], identity::SERVER_NAME).unwrap();
+    let (endpoint, config) = endpoint::client(&Transport::default(), &ME, &setup.ticket).unwrap();
+    let connect = || endpoint.connect_with(config.clone(), setup.ticket.addresses[0], NAME).unwrap();
     let mut open = Vec::new();
     for _ in 0..4 {
         open.push(connect().await.unwrap());
@@ -307,11 +312,11 @@ async fn one_address_gets_few_connections_without_a_proof() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_version_is_named() {
     let setup = setup().await;
-    let mut crypto = identity::client_crypto(setup.ticket.certificate).unwrap();
+    let mut crypto = identity::client_crypto(&ME, setup.ticket.certificate).unwrap();
     crypto.set_alpn_protocols(vec![b"pcc-transfer/1".to_vec()]);
-    let (endpoint, _) = endpoint::client(&Transport::default(), setup.ticket.certificate).unwrap();
+    let (endpoint, _) = endpoint::client(&Transport::default(), &ME, &setup.ticket).unwrap();
     let config = noq::ClientConfig::new(Arc::new(crypto));
-    let connecting = endpoint.connect_with(config, setup.ticket.addresses[0], identity::SERVER_NAME).unwrap();
+    let connecting = endpoint.connect_with(config, setup.ticket.addresses[0], NAME).unwrap();
     let failure = connection_failure(&connecting.await.unwrap_err());
     assert_eq!(failure.kind, Kind::Version, "{failure}");
     still_works(setup).await;
