@@ -245,6 +245,10 @@ fn strangers_are_turned_away_and_the_receiver_lives() {
 
     let wrong_certificate = forge(&ticket, |(certificate, _, _)| certificate[5] ^= 1);
     sender(&[&file], &wrong_certificate, &[]).exits(4);
+    for _ in 0..3 {
+        sender(&[&file], &wrong_secret, &[]).exits(4);
+    }
+    assert_eq!(recv.events("refused").iter().filter(|event| event["kind"] == "wrong-ticket").count(), 1, "one line");
 
     let address = forge_address(&ticket);
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();

@@ -168,6 +168,8 @@ pub fn is_done(error: &ConnectionError) -> bool {
 pub fn connection_failure(error: &ConnectionError) -> Failure {
     // TLS alerts in QUIC's range for them, RFC 9001 4.8.
     const NO_APPLICATION_PROTOCOL: u64 = 0x100 + 120;
+    // RFC 9000 20.1: how the door turns away whoever does not hold the ticket.
+    const CONNECTION_REFUSED: u64 = 2;
     let code = match error {
         ConnectionError::TransportError(e) => u64::from(e.code),
         ConnectionError::ConnectionClosed(e) => u64::from(e.error_code),
@@ -176,6 +178,11 @@ pub fn connection_failure(error: &ConnectionError) -> Failure {
     let version = "the other side runs another version of pcc; use the same on both sides";
     match error {
         _ if code == NO_APPLICATION_PROTOCOL => Failure::new(Kind::Version, version),
+        ConnectionError::ConnectionClosed(_) if code == CONNECTION_REFUSED => Failure::new(
+            Kind::WrongTicket,
+            "the receiver at this address does not know the ticket's secret; use the ticket that pcc recv printed last, \
+             and the same version of pcc",
+        ),
         ConnectionError::VersionMismatch => Failure::new(Kind::Version, version),
         ConnectionError::TransportError(e) if (0x100..0x200).contains(&code) => Failure::new(
             Kind::WrongTicket,

@@ -3,41 +3,28 @@
 use super::choice::{Candidates, Welcome};
 use super::commit::Rules;
 use super::credentials::SenderId;
+use super::door::Door;
 use super::endpoint;
 use super::failure::{Context, Failure, Kind, Result};
-use super::identity::proof;
 use super::progress::{Event, Reporter};
-use super::protocol::{self, Hello, MAX_HELLO, connection_failure};
+use super::protocol;
 use super::session::{self, End, Peer, Shared, State};
 use super::staging::Staging;
 use super::ticket::Ticket;
 use crate::signals::interrupted;
-use noq::{ConnectionError, Endpoint, Incoming};
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use noq::Endpoint;
+use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
-use tokio::task::{AbortHandle, JoinHandle, JoinSet, spawn_blocking};
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, sleep_until, timeout};
 
-/// A connection that has not proved to know the secret after this long is closed.
-const PATIENCE: Duration = Duration::from_secs(6);
-/// Connections without a proof that are served at once; further ones are turned away.
-const MAX_STRANGERS: usize = 16;
-/// The most of these from one address.
-const MAX_PER_ADDRESS: usize = 4;
-/// From so many on, each must first show that it receives at its address. Fewer than from one address, so that nobody
-/// can use up the share of another.
-const VALIDATE_FROM: usize = 2;
 /// How long a sender that has not heard of the completion may come back to hear it.
 const FAREWELL: Duration = Duration::from_secs(30);
-
 /// How long the disk may take when the command is to end.
 const DISK: Duration = Duration::from_secs(5);
-
-/// A connection attempt, after the proof or without.
-type Arrival = (SocketAddr, Result<Peer>);
 
 /// Where to listen, and what to do with what comes.
 pub struct Options {
@@ -56,14 +43,11 @@ pub struct Options {
 /// A receiver that listens.
 pub struct Receiver {
     endpoint: Endpoint,
-    secret: [u8; 32],
+    door: Door,
     shared: Arc<Shared>,
     /// Tells what became of what an earlier start left: whether it is complete.
     resume: Option<oneshot::Receiver<Result<bool>>>,
     reporter: Arc<Reporter>,
-    strangers: JoinSet<Arrival>,
-    /// Where the strangers come from.
-    waiting: Vec<(IpAddr, AbortHandle)>,
     welcome: Welcome,
     candidates: Candidates,
     session: Option<Session>,
@@ -135,13 +119,11 @@ impl Receiver {
         };
         let (shared, resume) = Shared::start(staging, bound, options.rules, reporter.clone()).await;
         let receiver = Self {
+            door: Door::open(endpoint.clone(), ticket.secret),
             endpoint,
-            secret: ticket.secret,
             shared,
             resume: Some(resume),
             reporter,
-            strangers: JoinSet::new(),
-            waiting: Vec::new(),
             welcome: options.welcome,
             candidates: Candidates::default(),
             session: None,
@@ -170,13 +152,10 @@ impl Receiver {
                 }
             };
             tokio::select! {
-                incoming = self.endpoint.accept() => match incoming {
-                    Some(incoming) => self.meet(incoming),
+                arrival = self.door.next() => match arrival {
+                    Some((address, Ok(peer))) => self.admit(address, peer).await?,
+                    Some((address, Err(failure))) => self.refused(address, &failure),
                     None => return Err(Failure::new(Kind::Other, "the network endpoint closed")),
-                },
-                Some(Ok((address, arrival))) = self.strangers.join_next() => match arrival {
-                    Ok(peer) => self.admit(address, peer).await?,
-                    Err(failure) => self.refused(address, &failure),
                 },
                 chosen = self.candidates.chosen(&self.reporter) => {
                     let (address, peer) = chosen?;
@@ -202,24 +181,6 @@ impl Receiver {
                     return Ok(());
                 }
             }
-        }
-    }
-
-    fn meet(&mut self, incoming: Incoming) {
-        self.waiting.retain(|(_, task)| !task.is_finished());
-        let address = incoming.remote_address();
-        let ip = address.ip().to_canonical();
-        if self.waiting.len() >= MAX_STRANGERS {
-            incoming.refuse();
-        } else if self.waiting.len() >= VALIDATE_FROM && !incoming.remote_address_validated() {
-            // Fails only for an address that is validated.
-            let _ = incoming.retry();
-        } else if self.waiting.iter().filter(|(other, _)| *other == ip).count() >= MAX_PER_ADDRESS {
-            incoming.refuse();
-        } else {
-            let secret = self.secret;
-            let task = self.strangers.spawn(async move { (address, authenticate(incoming, secret).await) });
-            self.waiting.push((ip, task));
         }
     }
 
@@ -323,7 +284,6 @@ impl Receiver {
             // Everything has its final name: only the wait for the sender was cut short.
             result = Ok(());
         }
-        self.strangers.abort_all();
         let session = self.session.take();
         let state = async {
             if let Some(session) = session {
@@ -370,46 +330,5 @@ fn dispose(state: State, done: bool) -> Result<()> {
         State::Fresh(staging) => staging.remove(),
         State::Bound(store) if store.is_untouched() || (done && store.is_published()) => store.into_staging().remove(),
         State::Bound(_) | State::Gone => Ok(()),
-    }
-}
-
-/// Why a stranger did not get as far as a connection.
-fn stranger_failure(error: &ConnectionError) -> Failure {
-    match (connection_failure(error), error) {
-        // That failure is worded for a sender.
-        (failure, ConnectionError::TransportError(e)) if failure.kind == Kind::WrongTicket => {
-            Failure::new(Kind::Other, format!("what came is no connection of pcc send ({e})"))
-        }
-        (failure, _) => failure,
-    }
-}
-
-/// Gives a stranger a few seconds to prove that it knows the secret.
-async fn authenticate(incoming: Incoming, secret: [u8; 32]) -> Result<Peer> {
-    let deadline = Instant::now() + PATIENCE;
-    let late = || Failure::new(Kind::WrongTicket, "no proof of the ticket's secret in time");
-    let connecting = incoming.accept().map_err(|e| stranger_failure(&e))?;
-    let connection = match tokio::time::timeout_at(deadline, connecting).await {
-        Ok(connected) => connected.map_err(|e| stranger_failure(&e))?,
-        Err(_) => return Err(late()),
-    };
-    let prove = async {
-        let (send, mut recv) = connection.accept_bi().await.map_err(|e| connection_failure(&e))?;
-        let hello: Hello = protocol::receive(&mut recv, MAX_HELLO).await?;
-        // Comparison of `blake3::Hash` takes constant time.
-        if proof(&connection, &secret)? != hello.proof {
-            return Err(Failure::new(
-                Kind::WrongTicket,
-                "the ticket's secret is wrong; use the ticket that pcc recv printed",
-            ));
-        }
-        Ok((SenderId::of(&connection)?, send, hello))
-    };
-    match tokio::time::timeout_at(deadline, prove).await.unwrap_or_else(|_| Err(late())) {
-        Ok((sender, send, hello)) => Ok(Peer { sender, connection, send, hello }),
-        Err(failure) => {
-            protocol::close(&connection, &failure);
-            Err(failure)
-        }
     }
 }
