@@ -11,7 +11,7 @@ use rustix::fs::{
     renameat_with, statat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -96,9 +96,14 @@ pub fn check_space(staging: &Staging, needed: u64) -> Result<()> {
 }
 
 /// Completes the staged files: links, times and permissions.
-pub fn prepare(staging: &Staging, manifest: &Manifest, rules: Rules) -> Result<()> {
-    for (index, entry) in manifest.entries.iter().enumerate() {
-        let staged = index.to_string();
+pub fn prepare(staging: &Staging, manifest: &Manifest, given_up: &BTreeSet<u32>, rules: Rules) -> Result<()> {
+    for (index, entry) in (0u32..).zip(&manifest.entries) {
+        let staged = entry.staged_name();
+        if given_up.contains(&index) {
+            // What is no longer staged is not published.
+            staging.remove_staged(&staged);
+            continue;
+        }
         match &entry.what {
             What::Dir { .. } => {}
             What::File { mtime, .. } => {
@@ -154,7 +159,7 @@ pub fn publish(
                 }
                 Err(e) => return Err(Failure::io(format!("make the folder \"{}\"", entry.shown()), &e)),
             },
-            _ => publish_one(staging, entry, &index.to_string(), rules.overwrite)?,
+            _ => publish_one(staging, entry, &entry.staged_name(), rules.overwrite)?,
         }
     }
     // Innermost first, and after everything in them, because that changes their times.

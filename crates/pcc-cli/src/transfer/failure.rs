@@ -27,7 +27,7 @@ pub enum Kind {
     DiskFull = 9,
     /// The operating system doesn't permit it.
     Permission = 10,
-    /// The source is missing, unreadable or changed while it was sent.
+    /// The source is missing or unreadable, or changed between two attempts.
     Source = 11,
     /// Data did not match its hash.
     Corrupt = 12,
@@ -35,6 +35,8 @@ pub enum Kind {
     Replaced = 13,
     /// The other side is connected, and nothing moves.
     Stalled = 14,
+    /// All but some files is there.
+    Incomplete = 15,
     /// Stopped by the user.
     Interrupted = INTERRUPTED,
 }
@@ -54,14 +56,15 @@ Exit codes:
   8    a name or link that is not allowed
   9    disk full at the receiver
   10   permission denied
-  11   a source file is missing, unreadable, or changed while it was sent
+  11   a source is missing or cannot be read
   12   data did not match its hash
   13   a newer sender of the same transfer took over
   14   both sides were connected, but nothing moved for as long as --timeout says
+  15   complete, verified and on disk, but for the files that were named
   130  interrupted";
 
 impl Kind {
-    const ALL: [Kind; 14] = [
+    const ALL: [Kind; 15] = [
         Kind::Other,
         Kind::BadTicket,
         Kind::WrongTicket,
@@ -75,6 +78,7 @@ impl Kind {
         Kind::Corrupt,
         Kind::Replaced,
         Kind::Stalled,
+        Kind::Incomplete,
         Kind::Interrupted,
     ];
 
@@ -104,6 +108,7 @@ impl Kind {
             Kind::Corrupt => "corrupt",
             Kind::Replaced => "replaced",
             Kind::Stalled => "stalled",
+            Kind::Incomplete => "incomplete",
             Kind::Interrupted => "interrupted",
         }
     }
@@ -137,6 +142,15 @@ impl Failure {
             _ => Kind::Other,
         };
         Self::new(kind, format!("cannot {doing}: {error}"))
+    }
+
+    /// All is done but for so many files, which were named before.
+    pub fn incomplete(files: usize) -> Self {
+        let files = if files == 1 { "one file".to_owned() } else { format!("{files} files") };
+        Self::new(
+            Kind::Incomplete,
+            format!("all is there but {files}, named above; send what is missing with a new ticket"),
+        )
     }
 
     /// The user has stopped this side.

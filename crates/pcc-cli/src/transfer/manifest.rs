@@ -70,6 +70,22 @@ impl Entry {
         printable(&self.path)
     }
 
+    /// The name of its data until it has its own: the same in every list that has this version of it.
+    pub fn staged_name(&self) -> String {
+        let mut version = blake3::Hasher::new();
+        version.update(&self.path);
+        match &self.what {
+            What::Dir { .. } => &mut version,
+            What::File { size, mtime, .. } => version
+                .update(b"\0file")
+                .update(&size.to_le_bytes())
+                .update(&mtime.secs.to_le_bytes())
+                .update(&mtime.nanos.to_le_bytes()),
+            What::Link { target } => version.update(b"\0link").update(target),
+        };
+        version.finalize().to_hex()[..32].to_owned()
+    }
+
     /// The size of a file, nothing for the rest.
     pub fn size(&self) -> u64 {
         match self.what {
@@ -109,6 +125,15 @@ impl Manifest {
         Ok(manifest)
     }
 
+    /// What is the same in every list of one transfer: the names of what the user sends.
+    pub fn transfer(&self) -> [u8; 32] {
+        let mut names = blake3::Hasher::new();
+        for entry in self.entries.iter().filter(|entry| parent(&entry.path).is_none()) {
+            names.update(&entry.path).update(b"/");
+        }
+        *names.finalize().as_bytes()
+    }
+
     /// The place of a block in the sequence of all blocks, if the file has such a block.
     pub fn block_id(&self, file: u32, block: u64) -> Option<u64> {
         let entry = self.entries.get(file as usize)?;
@@ -132,6 +157,15 @@ impl Manifest {
             ));
         }
         Ok(bytes)
+    }
+
+    /// Reads and checks what came over the wire as a list of this transfer.
+    pub fn decode_of(transfer: [u8; 32], bytes: &[u8]) -> Result<Self> {
+        let manifest = Self::decode(bytes)?;
+        if manifest.transfer() != transfer {
+            return Err(Failure::new(Kind::Corrupt, "the list of files is not of the transfer that was announced"));
+        }
+        Ok(manifest)
     }
 
     /// Reads and checks what came over the wire.

@@ -33,6 +33,8 @@ pub struct Hello {
     pub manifest: [u8; 32],
     /// Its length in bytes.
     pub manifest_len: u32,
+    /// What is the same in every list of this transfer, see [`super::manifest::Manifest::transfer`].
+    pub transfer: [u8; 32],
 }
 
 /// The messages of the receiver.
@@ -61,7 +63,10 @@ pub enum Answer {
     /// Bytes verified and stored so far.
     Stored(u64),
     /// All is verified and has its final name.
-    Complete,
+    Complete {
+        /// Ranges of entries that were given up.
+        without: Vec<(u64, u64)>,
+    },
 }
 
 /// The head of a record on a data stream.
@@ -83,11 +88,17 @@ pub enum Record {
         /// The hash.
         hash: [u8; 32],
     },
+    /// The sender gives this file up; nothing follows.
+    Skip {
+        /// The index of the file in the manifest.
+        file: u32,
+    },
 }
 
 /// The length of an encoded [`Record`].
 pub const RECORD_LEN: usize = 40;
 const ROOT: u32 = u32::MAX;
+const SKIP: u32 = u32::MAX - 1;
 /// The reason in a close that confirms the completion.
 const DONE: &[u8] = b"done";
 
@@ -97,6 +108,7 @@ impl Record {
         let (file, block, hash) = match self {
             Record::Block { file, block, hash } => (file, *block, hash),
             Record::Root { file, hash } => (file, ROOT, hash),
+            Record::Skip { file } => (file, SKIP, &[0; 32]),
         };
         let mut bytes = [0; RECORD_LEN];
         bytes[..4].copy_from_slice(&file.to_le_bytes());
@@ -112,6 +124,7 @@ impl Record {
         hash.copy_from_slice(&bytes[8..]);
         match word(4) {
             ROOT => Record::Root { file: word(0), hash },
+            SKIP => Record::Skip { file: word(0) },
             block => Record::Block { file: word(0), block, hash },
         }
     }
@@ -208,7 +221,8 @@ mod tests {
 
     #[test]
     fn records_round_trip() {
-        for record in [Record::Block { file: 3, block: 9, hash: [5; 32] }, Record::Root { file: 4, hash: [6; 32] }] {
+        let block = Record::Block { file: 3, block: 9, hash: [5; 32] };
+        for record in [block, Record::Root { file: 4, hash: [6; 32] }, Record::Skip { file: 5 }] {
             assert_eq!(Record::decode(&record.encode()), record);
         }
     }
@@ -226,7 +240,7 @@ mod tests {
 
     #[test]
     fn hello_fits_its_limit() {
-        let hello = Hello { proof: [255; 32], manifest: [255; 32], manifest_len: u32::MAX };
+        let hello = Hello { proof: [255; 32], manifest: [255; 32], manifest_len: u32::MAX, transfer: [255; 32] };
         assert!(postcard::to_stdvec(&hello).unwrap().len() <= MAX_HELLO);
     }
 }

@@ -2,14 +2,13 @@
 
 use super::choice::{Candidates, Welcome};
 use super::commit::Rules;
-use super::credentials::SenderId;
 use super::door::Door;
 use super::endpoint;
 use super::failure::{Context, Failure, Kind, Result};
 use super::progress::{Event, Reporter};
 use super::protocol;
 use super::session::{self, End, Peer, Shared, State};
-use super::staging::Staging;
+use super::staging::{Holder, Staging};
 use super::ticket::Ticket;
 use crate::signals::interrupted;
 use noq::Endpoint;
@@ -56,8 +55,7 @@ pub struct Receiver {
 }
 
 struct Session {
-    sender: SenderId,
-    manifest: [u8; 32],
+    holder: Holder,
     connection: noq::Connection,
     task: JoinHandle<End>,
 }
@@ -191,18 +189,16 @@ impl Receiver {
 
     /// Starts the session of a sender that proved the secret, if it is welcome.
     async fn admit(&mut self, address: SocketAddr, peer: Peer) -> Result<()> {
-        let bound = self.shared.bound().or(self.session.as_ref().map(|session| (session.sender, session.manifest)));
+        let bound = self.shared.bound().or(self.session.as_ref().map(|session| session.holder));
         let refusal = match (bound, self.welcome) {
-            (Some((sender, _)), _) if sender != peer.sender => {
+            (Some(holder), _) if holder.sender != peer.sender => {
                 "another sender has used this ticket; if that was not you, somebody else has it: \
                  run pcc recv in another folder for a new one"
                     .to_owned()
             }
-            (Some((_, manifest)), _) if manifest != peer.hello.manifest => {
-                "this ticket is already in use for another transfer (or the files changed since); \
+            (Some(holder), _) if holder != peer.holder() => "this ticket is already in use for another transfer; \
                  finish that one, or run pcc recv for a new ticket"
-                    .to_owned()
-            }
+                .to_owned(),
             (None, Welcome::Only(sender)) if sender != peer.sender => {
                 format!(
                     "this receiver takes what {sender} sends, but this sender is {}; see pcc recv --from",
@@ -240,9 +236,9 @@ impl Receiver {
             }
         }
         self.reporter.event(&Event::Connected { peer: endpoint::shown(address) });
-        let (sender, manifest, connection) = (peer.sender, peer.hello.manifest, peer.connection.clone());
+        let (holder, connection) = (peer.holder(), peer.connection.clone());
         let task = tokio::spawn(session::run(peer, address, self.shared.clone()));
-        self.session = Some(Session { sender, manifest, connection, task });
+        self.session = Some(Session { holder, connection, task });
         Ok(())
     }
 
@@ -301,8 +297,8 @@ impl Receiver {
         let _ = timeout(Duration::from_secs(2), self.endpoint.wait_idle()).await;
         match result {
             Ok(()) => {
-                self.shared.report_done();
-                kept
+                let done = self.shared.report_done();
+                kept.and(done)
             }
             Err(failure) => Err(failure),
         }

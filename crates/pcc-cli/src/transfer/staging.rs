@@ -7,6 +7,7 @@ use super::credentials::SenderId;
 use super::failure::{Context, Failure, Kind, Result};
 use super::folders;
 use super::identity::Identity;
+use super::journal::Journal;
 use super::manifest::STAGING_PREFIX;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, File, MetadataExt, OpenOptions, OpenOptionsExt};
@@ -18,10 +19,7 @@ use std::path::{Path, PathBuf};
 
 const IDENTITY: &str = "receiver";
 const MANIFEST: &str = "manifest";
-const JOURNAL: &str = "journal";
 const DATA: &str = "data";
-/// In front of the manifest: the sender that it came from.
-const SENDER_LEN: usize = 32;
 const VERSION: u8 = 3;
 
 #[derive(Serialize, Deserialize)]
@@ -31,10 +29,19 @@ struct Saved {
     port: u16,
 }
 
-/// What a transfer is bound to.
-pub struct Bound {
+/// Whose a transfer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder {
     /// The sender.
     pub sender: SenderId,
+    /// Which of its transfers, see [`super::manifest::Manifest::transfer`].
+    pub transfer: [u8; 32],
+}
+
+/// What a transfer is bound to.
+pub struct Bound {
+    /// Whose it is.
+    pub holder: Holder,
     /// The encoded manifest.
     pub manifest: Vec<u8>,
 }
@@ -172,34 +179,52 @@ impl Staging {
     /// What this transfer is bound to, if it is.
     pub fn bound(&self) -> Result<Option<Bound>> {
         match self.folder.read(MANIFEST) {
-            Ok(mut bytes) if bytes.len() >= SENDER_LEN => {
-                let manifest = bytes.split_off(SENDER_LEN);
-                let mut sender = [0; SENDER_LEN];
-                sender.copy_from_slice(&bytes);
-                Ok(Some(Bound { sender: SenderId(sender), manifest }))
-            }
-            Ok(_) => Err(Failure::new(Kind::Other, format!("the list of files in {} is damaged", self.shown()))),
+            Ok(bytes) => match postcard::take_from_bytes(&bytes) {
+                Ok(((sender, transfer), manifest)) => {
+                    Ok(Some(Bound { holder: Holder { sender, transfer }, manifest: manifest.to_vec() }))
+                }
+                Err(_) => Err(Failure::new(Kind::Other, format!("the list of files in {} is damaged", self.shown()))),
+            },
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
             Err(e) => Err(Failure::io(format!("read {}", self.shown()), &e)),
         }
     }
 
-    /// Binds this transfer to a sender and its manifest.
-    pub fn bind(&self, sender: SenderId, manifest: &[u8]) -> Result<()> {
+    /// Binds this transfer to a sender and its manifest, in place of an earlier one of the same transfer.
+    pub fn bind(&self, holder: Holder, manifest: &[u8]) -> Result<()> {
+        let head = postcard::to_stdvec(&(holder.sender, holder.transfer));
+        let head = head.map_err(|e| Failure::new(Kind::Other, e))?;
         let shown = || format!("write in {}", self.shown());
         let new = "manifest.new";
         let mut file = private_file(&self.folder, new).doing(shown)?;
-        file.write_all(&sender.0).and_then(|()| file.write_all(manifest)).doing(shown)?;
+        file.write_all(&head).and_then(|()| file.write_all(manifest)).doing(shown)?;
         file.sync_all().doing(shown)?;
         self.folder.rename(new, &self.folder, MANIFEST).doing(shown)
     }
 
-    /// The journal of verified blocks, for reading and appending.
-    pub fn journal(&self) -> Result<std::fs::File> {
+    /// The journal that belongs to a manifest.
+    pub fn journal(&self, manifest: blake3::Hash) -> Result<Journal> {
         let mut options = OpenOptions::new();
         options.create(true).read(true).append(true).mode(0o600);
         let shown = || format!("open the journal in {}", self.shown());
-        Ok(self.folder.open_with(JOURNAL, &options).doing(shown)?.into_std())
+        let file = self.folder.open_with(journal_name(manifest), &options).doing(shown)?.into_std();
+        Ok(Journal::new(file, self.shown()))
+    }
+
+    /// An empty one.
+    pub fn new_journal(&self, manifest: blake3::Hash) -> Result<Journal> {
+        self.remove_journal(manifest);
+        self.journal(manifest)
+    }
+
+    /// Removes the journal of a manifest that is not in use. One that stays does no harm.
+    pub fn remove_journal(&self, manifest: blake3::Hash) {
+        let _ = self.folder.remove_file(journal_name(manifest));
+    }
+
+    /// Removes the data of a file that does not come. If it stays, it goes with the folder.
+    pub fn remove_staged(&self, name: &str) {
+        let _ = self.data.remove_file(name);
     }
 
     /// A handle on the file system that is older than all that was received by this process.
@@ -219,6 +244,10 @@ impl Staging {
         // Or it would be taken up again after a loss of power.
         folders::sync(&folders::open(&self.destination).doing(shown)?).doing(shown)
     }
+}
+
+fn journal_name(manifest: blake3::Hash) -> String {
+    format!("journal-{}", &manifest.to_hex()[..32])
 }
 
 /// Opens a folder that only this user can have made and filled: another user who made it would know the secret in it.

@@ -7,11 +7,11 @@ use super::credentials::{Credentials, NAME, SenderId};
 use super::disk::RealDisk;
 use super::failure::Kind;
 use super::greeting::Greeting;
-use super::manifest::{Entry, MAX_BYTES, Mtime, What};
+use super::manifest::{Entry, MAX_BYTES, Manifest, Mtime, What};
 use super::progress::Reporter;
 use super::protocol::{self, Answer, Hello, MAX_MESSAGE, Record, connection_failure};
 use super::receiver::{Options, Receiver};
-use super::staging::Staging;
+use super::staging::{Holder, Staging};
 use super::store::{Admitted, Store};
 use super::ticket::Ticket;
 use super::{endpoint, identity, sender};
@@ -55,16 +55,21 @@ struct Hostile {
 
 /// Connects and proves the secret.
 async fn connect(ticket: &Ticket, manifest: &[u8]) -> Hostile {
-    connect_claiming(ticket, *blake3::hash(manifest).as_bytes(), manifest.len() as u32).await
+    connect_claiming(ticket, *blake3::hash(manifest).as_bytes(), manifest.len() as u32, transfer(manifest)).await
 }
 
-async fn connect_claiming(ticket: &Ticket, manifest: [u8; 32], manifest_len: u32) -> Hostile {
+/// Of a list that makes no sense, nothing that makes sense.
+fn transfer(manifest: &[u8]) -> [u8; 32] {
+    Manifest::decode(manifest).map_or([0; 32], |manifest| manifest.transfer())
+}
+
+async fn connect_claiming(ticket: &Ticket, manifest: [u8; 32], manifest_len: u32, transfer: [u8; 32]) -> Hostile {
     let (endpoint, config) = endpoint::client(&Transport::default(), &ME, ticket).unwrap();
     let connecting = endpoint.connect_with(config, ticket.addresses[0], NAME).unwrap();
     let connection = connecting.await.unwrap();
     let (mut send, recv) = connection.open_bi().await.unwrap();
     let proof = *identity::proof(&connection, &ticket.secret).unwrap().as_bytes();
-    protocol::send(&mut send, &Hello { proof, manifest, manifest_len }).await.unwrap();
+    protocol::send(&mut send, &Hello { proof, manifest, manifest_len, transfer }).await.unwrap();
     Hostile { connection, send, recv, _endpoint: endpoint }
 }
 
@@ -119,7 +124,7 @@ async fn still_works(setup: Setup) {
     assert!(matches!(sender.answer().await, Answer::Have { bytes: 0, .. }));
     let record = Record::Block { file: 0, block: 0, hash: blocks::hash(5, 0, &whole) };
     sender.stream(&[&record.encode()[..], &whole].concat()).await;
-    while !matches!(sender.answer().await, Answer::Complete) {}
+    while !matches!(sender.answer().await, Answer::Complete { .. }) {}
     protocol::close_done(&sender.connection);
     tokio::time::timeout(PATIENCE, setup.receiver).await.unwrap().unwrap().unwrap();
     let to = setup.dir.path().join("to");
@@ -136,11 +141,11 @@ async fn a_sender_that_let_go_hears_of_the_completion_later() {
     assert!(matches!(sender.answer().await, Answer::Have { bytes: 0, .. }));
     let record = Record::Block { file: 0, block: 0, hash: blocks::hash(5, 0, b"hello") };
     sender.stream(&[&record.encode()[..], b"hello"].concat()).await;
-    while !matches!(sender.answer().await, Answer::Complete) {}
+    while !matches!(sender.answer().await, Answer::Complete { .. }) {}
     drop(sender);
     let mut sender = connect(&setup.ticket, &manifest).await;
     assert!(matches!(sender.answer().await, Answer::Have { bytes: 5, .. }));
-    assert!(matches!(sender.answer().await, Answer::Complete));
+    assert!(matches!(sender.answer().await, Answer::Complete { .. }));
     protocol::close_done(&sender.connection);
     tokio::time::timeout(PATIENCE, setup.receiver).await.unwrap().unwrap().unwrap();
     assert_eq!(count(&setup.dir.path().join("to")), 1, "nothing else is left");
@@ -153,7 +158,8 @@ async fn what_lacks_only_names_gets_them_without_a_sender() {
     let manifest = raw(&[file(b"fine", 5)]);
     // As after a kill of both sides between the last block and the first name.
     let staging = Staging::open(&to).unwrap();
-    let admitted = Admitted::bind(&staging, SenderId(ME.hash()), &manifest, RULES).unwrap();
+    let holder = Holder { sender: SenderId(ME.hash()), transfer: transfer(&manifest) };
+    let admitted = Admitted::bind(&staging, holder, &manifest, RULES).unwrap();
     let mut store = Store::new(staging, admitted);
     store.put_block(0, 0, blocks::hash(5, 0, b"hello"), b"hello").unwrap();
     store.seal(&RealDisk, RULES).unwrap();
@@ -170,7 +176,7 @@ async fn what_lacks_only_names_gets_them_without_a_sender() {
     // The sender may still come and hear of it; that ends the wait.
     let mut sender = connect(&setup.ticket, &manifest).await;
     assert!(matches!(sender.answer().await, Answer::Have { bytes: 5, .. }));
-    assert!(matches!(sender.answer().await, Answer::Complete));
+    assert!(matches!(sender.answer().await, Answer::Complete { .. }));
     protocol::close_done(&sender.connection);
     tokio::time::timeout(PATIENCE, setup.receiver).await.unwrap().unwrap().unwrap();
     assert_eq!(count(&to), 1, "nothing else is left");
@@ -261,16 +267,23 @@ async fn names_that_lead_out_are_refused() {
 async fn manifests_that_are_no_good_are_refused() {
     let setup = setup().await;
     assert_eq!(offer(&setup.ticket, &[0xff; 300]).await.refused().await.kind, Kind::BadName);
-    let too_long = connect_claiming(&setup.ticket, [0; 32], MAX_BYTES as u32 + 1).await;
+    let too_long = connect_claiming(&setup.ticket, [0; 32], MAX_BYTES as u32 + 1, [0; 32]).await;
     assert_eq!(too_long.refused().await.kind, Kind::BadName);
-    let mut other = connect_claiming(&setup.ticket, [0; 32], 4).await;
+    let mut other = connect_claiming(&setup.ticket, [0; 32], 4, [0; 32]).await;
     assert!(matches!(other.answer().await, Answer::SendManifest));
     other.stream(&[1, 2, 3, 4]).await;
     assert_eq!(other.refused().await.kind, Kind::Corrupt);
-    let mut longer = connect_claiming(&setup.ticket, [0; 32], 4).await;
+    let mut longer = connect_claiming(&setup.ticket, [0; 32], 4, [0; 32]).await;
     assert!(matches!(longer.answer().await, Answer::SendManifest));
     longer.stream(&[1, 2, 3, 4, 5]).await;
     assert_eq!(longer.refused().await.kind, Kind::Corrupt);
+    // A list of another transfer than the one that was announced.
+    let list = raw(&[file(b"fine", 5)]);
+    let len = list.len() as u32;
+    let mut other = connect_claiming(&setup.ticket, *blake3::hash(&list).as_bytes(), len, [7; 32]).await;
+    assert!(matches!(other.answer().await, Answer::SendManifest));
+    other.stream(&list).await;
+    assert_eq!(other.refused().await.kind, Kind::Corrupt);
     still_works(setup).await;
 }
 
@@ -425,7 +438,7 @@ async fn blocks_that_do_not_match_are_refused() {
     let record = Record::Block { file: 0, block: 1, hash: blocks::hash(size, 1, rest) };
     honest.stream(&[&record.encode()[..], rest].concat()).await;
     honest.stream(&Record::Root { file: 0, hash: *blake3::hash(&whole).as_bytes() }.encode()).await;
-    while !matches!(honest.answer().await, Answer::Complete) {}
+    while !matches!(honest.answer().await, Answer::Complete { .. }) {}
     protocol::close_done(&honest.connection);
     tokio::time::timeout(PATIENCE, setup.receiver).await.unwrap().unwrap().unwrap();
     assert_eq!(std::fs::read(setup.dir.path().join("to/two")).unwrap(), whole);

@@ -187,15 +187,6 @@ impl Opener {
         (Self { identities, roots, folder: None }, entries)
     }
 
-    /// The path of an entry, for messages.
-    pub fn shown(&self, file: u32, entry: &Entry) -> PathBuf {
-        let path = &self.roots[self.root(file)].path;
-        match below(&entry.path) {
-            Some(below) => path.join(OsStr::from_bytes(below)),
-            None => path.clone(),
-        }
-    }
-
     fn root(&self, file: u32) -> usize {
         self.roots.partition_point(|root| root.first <= file as usize) - 1
     }
