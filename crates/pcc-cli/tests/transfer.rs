@@ -336,11 +336,42 @@ fn links_do_not_lead_out() {
     let recv = receiver(&p.to, &["--overwrite"]);
     sender(&[&root], &recv.ticket(), &[]).exits(7);
     assert!(names(&elsewhere).is_empty());
-    // A link that would lead out at the other side is not even sent.
+    // Nor is one taken that would lead out here, if that is not wanted.
+    let recv = receiver(&p.to.join("safe"), &["--safe-links"]);
     symlink("../../secret", root.join("bad link")).unwrap();
     let mut send = sender(&[&root], &recv.ticket(), &[]);
     send.exits(8);
     assert!(send.stderr().contains("tree/bad link"), "{}", send.stderr());
+}
+
+#[test]
+fn what_can_be_kept_is_kept_and_the_rest_named() {
+    let p = place();
+    let root = p.from.join("tree");
+    fs::create_dir_all(root.join("units")).unwrap();
+    write_file(&root.join("units/dev-disk-by\\x2duuid.swap"), 100, 1);
+    symlink("/usr/bin/python3", root.join("python")).unwrap();
+    symlink("../../elsewhere", root.join("units/out")).unwrap();
+    let mut recv = receiver(&p.to, &[]);
+    sender(&[&root], &recv.ticket(), &[]).exits(0);
+    recv.exits(0);
+    assert_eq!(tree(&root), tree(&p.to.join("tree")));
+
+    let _socket = std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
+    let mut recv = receiver(&p.to.join("second"), &[]);
+    let mut strict = sender(&[&root], &recv.ticket(), &["--strict"]);
+    strict.exits(11);
+    assert!(strict.stderr().contains("\"tree/socket\" is left out"), "{}", strict.stderr());
+    let mut send = sender(&[&root], &recv.ticket(), &[]);
+    send.exits(15);
+    assert!(send.stderr().contains("\"tree/socket\" is left out"), "{}", send.stderr());
+    recv.exits(0);
+    assert_eq!(names(&p.to.join("second/tree")), ["python", "units"]);
+
+    let mut recv = receiver(&p.to.join("third"), &[]);
+    sender(&[&root], &recv.ticket(), &["--exclude", "sock*", "--exclude", "tree/units", "--strict"]).exits(0);
+    recv.exits(0);
+    assert_eq!(names(&p.to.join("third/tree")), ["python"]);
 }
 
 #[test]

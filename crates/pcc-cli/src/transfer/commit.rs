@@ -3,7 +3,7 @@
 use super::disk::Disk;
 use super::failure::{Context, Failure, Kind, Result, printable};
 use super::folders;
-use super::manifest::{Entry, Manifest, Mtime, PERMISSIONS, What};
+use super::manifest::{Entry, Manifest, Mtime, PERMISSIONS, What, leads_out};
 use super::staging::Staging;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, MetadataExt};
 use rustix::fs::{
@@ -28,6 +28,8 @@ pub struct Rules {
     pub overwrite: bool,
     /// Whether the sender's permissions are kept. If not, everybody may read whom `umask` does not forbid it.
     pub permissions: bool,
+    /// Whether links that lead out of a sent folder are refused.
+    pub safe_links: bool,
     /// What this user gives nobody.
     pub umask: u32,
     /// How long nothing may move while a sender is connected.
@@ -56,6 +58,13 @@ pub fn check(staging: &Staging, manifest: &Manifest, rules: Rules) -> Result<()>
     for entry in &manifest.entries {
         let refuse =
             |kind, why: &str| Failure::new(kind, format!("\"{}\" in {} {why}", entry.shown(), staging.path.display()));
+        if let What::Link { target } = &entry.what
+            && rules.safe_links
+            && leads_out(&entry.path, target)
+        {
+            let why = "is a link that leads out of the sent folder; have it sent with --links follow or --links skip";
+            return Err(refuse(Kind::BadName, why));
+        }
         let there = match staging.destination.symlink_metadata(os_path(&entry.path)) {
             Ok(there) => there,
             Err(e) if e.kind() == ErrorKind::NotFound => continue,

@@ -21,6 +21,7 @@ mod progress;
 mod protocol;
 mod rebind;
 mod receiver;
+mod selection;
 mod sender;
 mod session;
 mod source;
@@ -41,6 +42,7 @@ use pcc_lab::quantity;
 use pcc_quic::{Algorithm, Transport};
 use progress::{Event, Reporter};
 use rustix::fs::Mode;
+use selection::{Links, Selection};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -56,8 +58,8 @@ Examples:
 
 The other side runs pcc recv, which prints the ticket. It is no argument, because other users of this machine can read
 those. Where nobody can be asked for it, put it into PCC_TICKET or a file. If a transfer is cut, run the same command again: only what is
-missing is sent. Permissions, times and links that stay inside a sent folder are kept, owners and the setuid, setgid and
-sticky bits are not; devices, sockets and links that lead out of it are refused before anything is sent.";
+missing is sent. Permissions, times and links are kept, owners and the setuid, setgid and sticky bits are not. What cannot
+be sent, such as devices and sockets, is left out and named, and the exit code is then 15 unless --exclude names it too.";
 
 const RECV_EXAMPLES: &str = "\
 Examples:
@@ -82,6 +84,15 @@ pub struct SendArgs {
     /// Read the ticket from this file, or with - from standard input, instead of PCC_TICKET or asking for it
     #[arg(long, value_name = "FILE")]
     ticket_file: Option<PathBuf>,
+    /// Leave out what matches: by its name, or, if the pattern has a slash, by its path from the named folder on
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+    /// What becomes of symbolic links below the named folders
+    #[arg(long, value_enum, default_value_t = Links::Keep)]
+    links: Links,
+    /// Send nothing unless all of it can be sent, and fail if a file changes meanwhile
+    #[arg(long)]
+    strict: bool,
     #[arg(
         long,
         value_name = "NAME",
@@ -123,6 +134,9 @@ pub struct RecvArgs {
     /// Do not keep the sender's permissions but only executable bits: who may read is up to the umask here
     #[arg(long)]
     no_perms: bool,
+    /// Refuse symbolic links that lead out of the sent folder they are in: another program here might follow them
+    #[arg(long)]
+    safe_links: bool,
     /// Give up when a sender is connected and nothing moves for this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     timeout: u64,
@@ -134,13 +148,14 @@ pub struct RecvArgs {
 /// Runs `pcc send`.
 pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
     let reporter = Arc::new(Reporter::new(args.json));
-    let SendArgs { paths, ticket_file, controller, max_rate, timeout, .. } = args;
+    let SendArgs { paths, ticket_file, exclude, links, strict, controller, max_rate, timeout, .. } = args;
     if paths.iter().any(|path| path.to_str().is_some_and(asking::is_ticket) && !path.exists()) {
         return Err(usage(
             "a ticket is no argument, because other users of this machine can read those; get a new one from pcc recv, \
              and give it to pcc send when it asks, in PCC_TICKET, or in a file with --ticket-file",
         ));
     }
+    let selection = Selection::new(links, &exclude)?;
     let ticket = asking::ticket(ticket_file.as_deref())?;
     let transport = Transport { algorithm: controller, max_rate, seed: fastrand::u64(..) };
     let patience = Duration::from_secs(timeout);
@@ -149,7 +164,7 @@ pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
         if let Some(message) = &note {
             reporter.event(&Event::Note { message });
         }
-        let options = sender::Options { paths, ticket, credentials, transport, patience };
+        let options = sender::Options { paths, selection, strict, ticket, credentials, transport, patience };
         sender::run(options, reporter.clone()).await
     };
     Ok(finish(&reporter, work))
@@ -161,7 +176,7 @@ pub fn recv(args: RecvArgs) -> anyhow::Result<ExitCode> {
     let umask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
     rustix::process::umask(umask);
     let reporter = Arc::new(Reporter::new(args.json));
-    let RecvArgs { dir, listen, advertise, from, overwrite, no_perms, timeout, .. } = args;
+    let RecvArgs { dir, listen, advertise, from, overwrite, no_perms, safe_links, timeout, .. } = args;
     let welcome = match from {
         Some(welcome) => welcome,
         None if std::io::stdin().is_terminal() => Welcome::Confirmed,
@@ -172,8 +187,13 @@ pub fn recv(args: RecvArgs) -> anyhow::Result<ExitCode> {
             ));
         }
     };
-    let rules =
-        Rules { overwrite, permissions: !no_perms, umask: umask.bits() as u32, patience: Duration::from_secs(timeout) };
+    let rules = Rules {
+        overwrite,
+        permissions: !no_perms,
+        safe_links,
+        umask: umask.bits() as u32,
+        patience: Duration::from_secs(timeout),
+    };
     let options = receiver::Options { dir, listen, advertise, welcome, rules };
     Ok(finish(&reporter, receiver::run(options, reporter.clone())))
 }

@@ -8,7 +8,8 @@ use crate::transfer::store::Admitted;
 use std::path::Path;
 use std::time::Duration;
 
-const RULES: Rules = Rules { overwrite: false, permissions: true, umask: 0o022, patience: Duration::from_secs(60) };
+const RULES: Rules =
+    Rules { overwrite: false, permissions: true, safe_links: false, umask: 0o022, patience: Duration::from_secs(60) };
 
 /// A folder with files of these names, sizes and times.
 fn list(files: &[(&str, u64, i64)]) -> (Holder, Vec<u8>) {

@@ -7,6 +7,7 @@ use super::failure::{Failure, Kind, Result};
 use super::identity::{code, proof};
 use super::progress::{Event, INTERVAL, Reporter, Snapshot};
 use super::protocol::{self, Answer, BATCH, Hello, MAX_MESSAGE, connection_failure};
+use super::selection::Selection;
 use super::source::{Batch, Source};
 use super::stall::{self, Look, stalled};
 use super::ticket::Ticket;
@@ -79,6 +80,10 @@ impl From<Failure> for Stop {
 pub struct Options {
     /// The files and folders to send.
     pub paths: Vec<PathBuf>,
+    /// What of them.
+    pub selection: Selection,
+    /// Whether all of it must arrive.
+    pub strict: bool,
     /// The ticket as the receiver printed it.
     pub ticket: String,
     /// By what the receiver knows this sender.
@@ -91,6 +96,8 @@ pub struct Options {
 
 struct Sender {
     paths: Vec<PathBuf>,
+    selection: Selection,
+    strict: bool,
     listed_again: u32,
     ticket: Ticket,
     id: SenderId,
@@ -105,17 +112,22 @@ struct Sender {
 
 /// Sends, and keeps trying until it is done or hopeless.
 pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
-    let Options { paths, ticket, credentials, transport, patience } = options;
+    let Options { paths, selection, strict, ticket, credentials, transport, patience } = options;
     let ticket: Ticket = ticket.parse()?;
-    let source = find(&paths).await?;
+    let source = find(&paths, &selection).await?;
     for message in &source.left_out {
         reporter.event(&Event::Note { message });
+    }
+    if strict && !source.left_out.is_empty() {
+        return Err(Failure::new(Kind::Source, "not everything can be sent, as --strict wants: see above"));
     }
     let (endpoint, config) = endpoint::client(&transport, &credentials, &ticket)?;
     let now = Instant::now();
     let id = SenderId(credentials.hash());
     let mut sender = Sender {
         paths,
+        selection,
+        strict,
         listed_again: 0,
         ticket,
         id,
@@ -144,9 +156,9 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     result
 }
 
-async fn find(paths: &[PathBuf]) -> Result<Source> {
-    let paths = paths.to_vec();
-    spawn_blocking(move || Source::find(&paths)).await.map_err(|e| Failure::new(Kind::Other, e))?
+async fn find(paths: &[PathBuf], selection: &Selection) -> Result<Source> {
+    let (paths, selection) = (paths.to_vec(), selection.clone());
+    spawn_blocking(move || Source::find(&paths, &selection)).await.map_err(|e| Failure::new(Kind::Other, e))?
 }
 
 impl Sender {
@@ -166,10 +178,14 @@ impl Sender {
                     self.listed_again += 1;
                     for (&file, why) in &source.trouble {
                         let name = source.manifest.entries[file as usize].shown();
-                        let message = format!("\"{name}\" is tried again: {why}");
+                        let message = format!("\"{name}\" is not sent as it was: {why}");
                         self.reporter.event(&Event::Note { message: &message });
                     }
-                    source = find(&self.paths).await?;
+                    if self.strict {
+                        let message = "files changed while they were sent, and --strict is given; send them when they are at rest";
+                        return Err(Failure::new(Kind::Source, message));
+                    }
+                    source = find(&self.paths, &self.selection).await?;
                 }
                 End::Failed(failure) => return Err(failure),
                 End::Lost(failure) if self.last_contact.elapsed() + pause > patience => {
@@ -209,7 +225,10 @@ impl Sender {
         let seconds = self.started.map_or(0.0, |started| started.elapsed().as_secs_f64());
         let bits_per_second = self.moved as f64 * 8.0 / seconds.max(1e-6);
         self.reporter.event(&Event::Done { files, bytes, moved: self.moved, seconds, bits_per_second });
-        if missing.is_empty() { Ok(()) } else { Err(Failure::incomplete(missing.len())) }
+        match missing.len() + source.left_out.len() {
+            0 => Ok(()),
+            missing => Err(Failure::incomplete(missing)),
+        }
     }
 
     /// The source comes back, with what was learnt about it. An error means that it did not.

@@ -5,6 +5,7 @@ use super::blocks;
 use super::failure::Result;
 use super::manifest::{Entry, Manifest};
 use super::protocol::{BATCH, Record};
+use super::selection::Selection;
 use super::walk::{Listing, Opener};
 use bytes::{Bytes, BytesMut};
 use std::collections::{BTreeMap, HashMap};
@@ -55,10 +56,10 @@ const CHANGED: &str = "it changed while it was sent";
 
 impl Source {
     /// Lists what is below the given paths.
-    pub fn find(arguments: &[PathBuf]) -> Result<Self> {
-        let mut listing = Listing::find(arguments)?;
+    pub fn find(arguments: &[PathBuf], selection: &Selection) -> Result<Self> {
+        let mut listing = Listing::find(arguments, selection)?;
         let left_out = std::mem::take(&mut listing.left_out);
-        let (opener, entries) = Opener::new(listing);
+        let (opener, entries) = Opener::new(listing, selection.links);
         let manifest = Manifest::new(entries)?;
         let encoded = manifest.encode()?.into();
         let (roots, partial) = (HashMap::new(), HashMap::new());

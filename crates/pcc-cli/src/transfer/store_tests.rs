@@ -8,7 +8,8 @@ use std::time::Duration;
 
 const NOW: Mtime = Mtime { secs: 1_700_000_000, nanos: 5 };
 
-const RULES: Rules = Rules { overwrite: false, permissions: true, umask: 0o022, patience: Duration::from_secs(60) };
+const RULES: Rules =
+    Rules { overwrite: false, permissions: true, safe_links: false, umask: 0o022, patience: Duration::from_secs(60) };
 
 /// Whoever sends this.
 fn holder(encoded: &[u8]) -> Holder {

@@ -11,6 +11,7 @@ use super::manifest::{Entry, MAX_BYTES, Manifest, Mtime, What};
 use super::progress::Reporter;
 use super::protocol::{self, Answer, Hello, MAX_MESSAGE, Record, connection_failure};
 use super::receiver::{Options, Receiver};
+use super::selection::{Links, Selection};
 use super::staging::{Holder, Staging};
 use super::store::{Admitted, Store};
 use super::ticket::Ticket;
@@ -22,7 +23,8 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 const NOW: Mtime = Mtime { secs: 1_700_000_000, nanos: 5 };
-const RULES: Rules = Rules { overwrite: false, permissions: true, umask: 0o022, patience: Duration::from_secs(60) };
+const RULES: Rules =
+    Rules { overwrite: false, permissions: true, safe_links: false, umask: 0o022, patience: Duration::from_secs(60) };
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The one that all senders here have unless it matters.
@@ -230,7 +232,8 @@ async fn a_receiver_that_is_connected_and_takes_nothing_is_given_up() {
         });
         let paths = vec![dir.path().join("file")];
         let (ticket, credentials, transport) = (ticket.to_string(), ME.clone(), Transport::default());
-        let options = sender::Options { paths, ticket, credentials, transport, patience: SHORT };
+        let (selection, strict) = (Selection::new(Links::Keep, &[]).unwrap(), false);
+        let options = sender::Options { paths, selection, strict, ticket, credentials, transport, patience: SHORT };
         let sent = sender::run(options, Arc::new(Reporter::new(false)));
         let failure = tokio::time::timeout(PATIENCE, sent).await.expect("an end").unwrap_err();
         assert_eq!(failure.kind, Kind::Stalled, "{failure}");
@@ -253,11 +256,20 @@ async fn names_that_lead_out_are_refused() {
         vec![dir(b"d"), file(b"d/../../x", 5)],
         vec![file(b".pcc-000000000000/journal", 5)],
         vec![dir(b"d"), link(b"d/l", b"../.."), file(b"d/l/x", 5)],
-        vec![dir(b"d"), link(b"d/l", &outside)],
         vec![file(b"a", 5), file(b"a", 5)],
     ] {
         let hostile = offer(&setup.ticket, &raw(&entries)).await;
         let failure = hostile.refused().await;
+        assert_eq!(failure.kind, Kind::BadName, "{failure}");
+    }
+    still_works(setup).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn links_that_lead_out_are_refused_if_asked_for() {
+    let setup = start(tempfile::tempdir().unwrap(), Rules { safe_links: true, ..RULES }).await;
+    for target in [&b"/etc/passwd"[..], b"../x", b"x/../../y"] {
+        let failure = offer(&setup.ticket, &raw(&[dir(b"d"), link(b"d/l", target)])).await.refused().await;
         assert_eq!(failure.kind, Kind::BadName, "{failure}");
     }
     still_works(setup).await;
