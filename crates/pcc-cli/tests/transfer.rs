@@ -80,6 +80,27 @@ fn a_tree_arrives_as_it_was() {
 }
 
 #[test]
+fn holes_stay_holes_and_are_not_sent() {
+    use std::os::unix::fs::{FileExt, MetadataExt};
+    let p = place();
+    let (file, size) = (p.from.join("image"), 500 * BLOCK as u64 + 77);
+    let image = fs::File::create(&file).unwrap();
+    image.set_len(size).unwrap();
+    image.write_all_at(b"in the middle", 250 * BLOCK as u64).unwrap();
+    if file.metadata().unwrap().blocks() * 512 > size / 2 {
+        return println!("skipped: this file system has no holes");
+    }
+    let mut recv = receiver(&p.to, &["--json"]);
+    let (ticket, relay) = through_relay(&recv.ticket());
+    sender(&[&file], &ticket, &[]).exits(0);
+    recv.exits(0);
+    let there = p.to.join("image");
+    assert_eq!(tree(&file), tree(&there));
+    assert!(there.metadata().unwrap().blocks() <= file.metadata().unwrap().blocks() + BLOCK as u64 / 512);
+    assert!(relay.bytes() < 2_000_000, "{} bytes for {size}", relay.bytes());
+}
+
+#[test]
 fn the_ticket_is_all_that_recv_prints() {
     let p = place();
     let file = p.file("a", 100);

@@ -12,6 +12,7 @@ mod endpoint;
 mod failure;
 mod folders;
 mod greeting;
+mod holes;
 mod identity;
 mod journal;
 mod keeper;

@@ -81,6 +81,15 @@ pub enum Record {
         /// The hash that the block must have.
         hash: [u8; 32],
     },
+    /// A block in which there is nothing but a hole; nothing follows.
+    Hole {
+        /// The index of the file in the manifest.
+        file: u32,
+        /// The index of the block in the file.
+        block: u32,
+        /// The hash of so many zeros at this place.
+        hash: [u8; 32],
+    },
     /// The BLAKE3 hash of a file of several blocks; nothing follows.
     Root {
         /// The index of the file in the manifest.
@@ -99,6 +108,8 @@ pub enum Record {
 pub const RECORD_LEN: usize = 40;
 const ROOT: u32 = u32::MAX;
 const SKIP: u32 = u32::MAX - 1;
+/// No file has so many blocks.
+const HOLE: u32 = 1 << 31;
 /// The reason in a close that confirms the completion.
 const DONE: &[u8] = b"done";
 
@@ -107,6 +118,7 @@ impl Record {
     pub fn encode(&self) -> [u8; RECORD_LEN] {
         let (file, block, hash) = match self {
             Record::Block { file, block, hash } => (file, *block, hash),
+            Record::Hole { file, block, hash } => (file, block | HOLE, hash),
             Record::Root { file, hash } => (file, ROOT, hash),
             Record::Skip { file } => (file, SKIP, &[0; 32]),
         };
@@ -125,6 +137,7 @@ impl Record {
         match word(4) {
             ROOT => Record::Root { file: word(0), hash },
             SKIP => Record::Skip { file: word(0) },
+            block if block & HOLE != 0 => Record::Hole { file: word(0), block: block & !HOLE, hash },
             block => Record::Block { file: word(0), block, hash },
         }
     }
@@ -222,7 +235,8 @@ mod tests {
     #[test]
     fn records_round_trip() {
         let block = Record::Block { file: 3, block: 9, hash: [5; 32] };
-        for record in [block, Record::Root { file: 4, hash: [6; 32] }, Record::Skip { file: 5 }] {
+        let hole = Record::Hole { file: 6, block: 7, hash: [8; 32] };
+        for record in [block, hole, Record::Root { file: 4, hash: [6; 32] }, Record::Skip { file: 5 }] {
             assert_eq!(Record::decode(&record.encode()), record);
         }
     }

@@ -51,6 +51,7 @@ impl Record {
     fn at(self, moved: impl Fn(u32) -> Option<u32>) -> Option<Self> {
         Some(match self {
             Record::Block { file, block, hash } => Record::Block { file: moved(file)?, block, hash },
+            Record::Hole { file, block, hash } => Record::Hole { file: moved(file)?, block, hash },
             Record::Root { file, hash } => Record::Root { file: moved(file)?, hash },
             Record::Skip { file } => Record::Skip { file: moved(file)? },
         })

@@ -313,6 +313,7 @@ async fn take_list(peer: &mut Peer, held: State, shared: &Shared) -> (State, Res
 /// What streams hand to the disk.
 enum Work {
     Block { file: u32, block: u32, hash: [u8; 32], data: Vec<u8> },
+    Hole { file: u32, block: u32, hash: [u8; 32] },
     Root { file: u32, hash: [u8; 32] },
     Skip { file: u32 },
 }
@@ -428,6 +429,7 @@ fn write(store: &mut Store, mut queue: mpsc::Receiver<Work>, stored: &AtomicU64,
         match queue.blocking_recv() {
             None => return Ok(()),
             Some(Work::Block { file, block, hash, data }) => store.put_block(file, block, hash, &data)?,
+            Some(Work::Hole { file, block, hash }) => store.put_hole(file, block, hash)?,
             Some(Work::Root { file, hash }) => store.put_root(file, hash)?,
             Some(Work::Skip { file }) => store.give_up(file)?,
         }
@@ -447,6 +449,7 @@ async fn read_stream(mut stream: RecvStream, manifest: Arc<Manifest>, work: mpsc
             Err(e) => return read_failure(e),
         }
         let item = match Record::decode(&head) {
+            Record::Hole { file, block, hash } => Work::Hole { file, block, hash },
             Record::Root { file, hash } => Work::Root { file, hash },
             Record::Skip { file } => Work::Skip { file },
             Record::Block { file, block, hash } => {

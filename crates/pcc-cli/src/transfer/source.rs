@@ -3,6 +3,7 @@
 use super::bitmap::Bitmap;
 use super::blocks;
 use super::failure::Result;
+use super::holes::Holes;
 use super::manifest::{Entry, Manifest};
 use super::protocol::{BATCH, Record};
 use super::selection::Selection;
@@ -118,6 +119,10 @@ impl Source {
             Ok(None) => return FileRead::Trouble(CHANGED.to_owned()),
             Err(e) => return FileRead::Trouble(e.to_string()),
         };
+        let mut holes = match Holes::new(&opened, size) {
+            Ok(holes) => holes,
+            Err(e) => return FileRead::Trouble(e.to_string()),
+        };
         for block in 0..blocks::count(size) {
             let is_there = self.manifest.block_id(file, block).is_some_and(|id| have.get(id));
             if is_there && (self.roots.contains_key(&file) || self.known(file, block)) {
@@ -128,22 +133,30 @@ impl Source {
                 return FileRead::Unwanted;
             }
             let mut data = vec![0; blocks::length(size, block)];
-            let read = opened.read_exact_at(&mut data, block * blocks::BLOCK);
+            let at = block * blocks::BLOCK;
+            let is_hole = holes.covers(at, at + data.len() as u64);
+            let read = match is_hole {
+                Ok(false) => opened.read_exact_at(&mut data, at),
+                _ => Ok(()),
+            };
             self.blocks_read.fetch_add(1, Ordering::Relaxed);
             // Before it is handed on: with the last block the receiver may have all it needs.
-            match read.and_then(|()| identity.is(&opened)) {
-                Ok(true) => {}
-                Ok(false) => return FileRead::Trouble(CHANGED.to_owned()),
+            let is_hole = match read.and_then(|()| Ok((identity.is(&opened)?, is_hole?))) {
+                Ok((true, is_hole)) => is_hole,
+                Ok((false, _)) => return FileRead::Trouble(CHANGED.to_owned()),
                 Err(e) if e.kind() == ErrorKind::UnexpectedEof => return FileRead::Trouble(CHANGED.to_owned()),
                 Err(e) => return FileRead::Trouble(e.to_string()),
-            }
+            };
             let hash = blocks::hash(size, block, &data);
             self.note(file, block, hash);
             if is_there {
                 continue;
             }
             self.handed_on += data.len() as u64;
-            batch.push(Record::Block { file, block: block as u32, hash }, Some(data));
+            match is_hole {
+                true => batch.push(Record::Hole { file, block: block as u32, hash }, None),
+                false => batch.push(Record::Block { file, block: block as u32, hash }, Some(data)),
+            }
             if batch.is_full() && out.blocking_send(batch.take()).is_err() {
                 return FileRead::Unwanted;
             }

@@ -5,11 +5,13 @@ use super::blocks;
 use super::commit::{self, Rules};
 use super::disk::{Disk, RealDisk};
 use super::failure::{Context, Failure, Kind, Result};
+use super::holes;
 use super::journal::{COMMITTED, Journal, NEW_FOLDER, RESET};
 use super::manifest::{Entry, Manifest, What};
 use super::protocol::Record;
 use super::staging::{Holder, Staging};
 use cap_std::fs::{OpenOptions, OpenOptionsExt, Permissions, PermissionsExt};
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
@@ -200,7 +202,7 @@ impl Store {
                 Record::Skip { file } => {
                     given_up.insert(file);
                 }
-                Record::Block { file, block, hash } => {
+                Record::Block { file, block, hash } | Record::Hole { file, block, hash } => {
                     if manifest.block_id(file, block.into()).is_some() {
                         blocks.insert((file, block), hash);
                     }
@@ -255,23 +257,46 @@ impl Store {
 
     /// Verifies a block, writes it to its place, and only then notes it in the journal.
     pub fn put_block(&mut self, file: u32, block: u32, hash: [u8; 32], data: &[u8]) -> Result<()> {
+        if self.lacks(file, block, hash, || data.into())? {
+            let written = self.file(file)?.write_all_at(data, u64::from(block) * blocks::BLOCK);
+            self.put(Record::Block { file, block, hash }, written)?;
+        }
+        Ok(())
+    }
+
+    /// The same for one that is a hole.
+    pub fn put_hole(&mut self, file: u32, block: u32, hash: [u8; 32]) -> Result<()> {
+        let size = self.manifest.entries.get(file as usize).map_or(0, Entry::size);
+        if self.lacks(file, block, hash, || vec![0; blocks::length(size, block.into())].into())? {
+            let punched = holes::punch(self.file(file)?, size, block.into());
+            self.put(Record::Hole { file, block, hash }, punched)?;
+        }
+        Ok(())
+    }
+
+    /// Whether this block, which is in the list and matches its hash, is not there yet.
+    fn lacks<'a>(&self, file: u32, block: u32, hash: [u8; 32], data: impl FnOnce() -> Cow<'a, [u8]>) -> Result<bool> {
         let Some(id) = self.manifest.block_id(file, block.into()) else {
             return Err(Failure::new(Kind::Corrupt, "the sender sent a block that is not in its list"));
         };
         if self.have.get(id) {
-            return Ok(());
+            return Ok(false);
         }
-        let size = self.size(file);
-        if blocks::hash(size, block.into(), data) != hash {
+        if blocks::hash(self.size(file), block.into(), &data()) != hash {
             let name = self.manifest.entries[file as usize].shown();
             return Err(Failure::new(Kind::Corrupt, format!("block {block} of \"{name}\" does not match its hash")));
         }
-        let written = self.file(file)?.write_all_at(data, u64::from(block) * blocks::BLOCK);
+        Ok(true)
+    }
+
+    /// Notes what was written.
+    fn put(&mut self, record: Record, written: std::io::Result<()>) -> Result<()> {
+        let (Record::Block { file, block, hash } | Record::Hole { file, block, hash }) = record else { return Ok(()) };
         written.doing(|| {
             format!("write \"{}\" in {}", self.manifest.entries[file as usize].shown(), self.staging.path.display())
         })?;
-        self.journal.append(Record::Block { file, block, hash })?;
-        self.note_block(file, block, hash, data.len());
+        self.journal.append(record)?;
+        self.note_block(file, block, hash, blocks::length(self.size(file), block.into()));
         self.verify(file)
     }
 

@@ -113,6 +113,35 @@ fn whatever_does_not_match_is_refused() {
 }
 
 #[test]
+fn a_hole_is_verified_and_takes_no_room() {
+    use std::os::unix::fs::MetadataExt;
+    let dir = tempfile::tempdir().unwrap();
+    let size = 4 * BLOCK + 9;
+    let mut whole = data(size);
+    let mut store = bind(dir.path(), &encoded(&[size]));
+    // What an earlier attempt left in the place of a hole does not stay.
+    std::fs::write(staged(&store, 0), data(3 * BLOCK)).unwrap();
+    for (from, len) in [(0, 3 * BLOCK), (4 * BLOCK, 9)] {
+        whole[from as usize..(from + len) as usize].fill(0);
+    }
+    let hash = |block| blocks::hash(size, block, &vec![0; blocks::length(size, block)]);
+    assert_eq!(store.put_hole(0, 0, hash(1)).unwrap_err().kind, Kind::Corrupt);
+    assert_eq!(store.put_hole(0, 9, hash(0)).unwrap_err().kind, Kind::Corrupt);
+    for block in [0, 1, 2, 4] {
+        store.put_hole(0, block, hash(block.into())).unwrap();
+    }
+    drop(store);
+    let mut store = resume(dir.path());
+    assert_eq!(store.stored(), 3 * BLOCK + 9);
+    put(&mut store, 0, 3, &whole).unwrap();
+    store.put_root(0, root(&whole)).unwrap();
+    store.commit(RULES).unwrap();
+    let there = dir.path().join("f0");
+    assert!(std::fs::read(&there).unwrap() == whole);
+    assert!(there.metadata().unwrap().blocks() * 512 < 2 * BLOCK, "{:?}", there.metadata());
+}
+
+#[test]
 fn a_mixed_file_is_forgotten() {
     let dir = tempfile::tempdir().unwrap();
     let (old, new) = (data(2 * BLOCK), data(2 * BLOCK + 1)[1..].to_vec());
