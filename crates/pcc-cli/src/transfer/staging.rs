@@ -148,7 +148,9 @@ impl Staging {
         let mut private = DirBuilder::new();
         private.mode(0o700);
         destination.create_dir_with(&name, &private).doing(shown)?;
-        let folder = destination.open_dir(&name).doing(shown)?;
+        // Whoever may write in the destination may have put another in its place.
+        let folder = open_own(&destination, &name)
+            .map_err(|why| Failure::new(Kind::Permission, format!("cannot {}: {why}", shown())))?;
         folder.create_dir_with(DATA, &private).doing(shown)?;
         let data = folder.open_dir(DATA).doing(shown)?;
         let lock = private_file(&folder, IDENTITY).doing(shown)?;
