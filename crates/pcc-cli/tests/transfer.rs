@@ -13,7 +13,7 @@ mod senders;
 #[path = "transfer/tickets.rs"]
 mod tickets;
 
-use common::{Relay, forge, names, receiver, sender, start, tree, write_file};
+use common::{Relay, forge, names, receiver, sender, sender_command, start, tree, write_file};
 use std::fs;
 use std::net::UdpSocket;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -323,6 +323,36 @@ fn existing_files_stay() {
 }
 
 #[test]
+fn what_is_there_is_not_sent_again() {
+    use std::os::unix::fs::MetadataExt;
+    let p = place();
+    let root = p.from.join("tree");
+    fs::create_dir(&root).unwrap();
+    for (n, name) in ["changed", "same", "touched"].iter().enumerate() {
+        write_file(&root.join(name), 300_000, n as u64);
+    }
+    let mut recv = receiver(&p.to, &["--sync"]);
+    sender(&[&root], &recv.ticket(), &[]).exits(0);
+    recv.exits(0);
+    let there = |name: &str| p.to.join("tree").join(name);
+    let inode = there("same").metadata().unwrap().ino();
+    fs::write(there("only here"), "mine").unwrap();
+    write_file(&root.join("changed"), 300_001, 7);
+    write_file(&root.join("touched"), 300_000, 2);
+    write_file(&root.join("new"), 1000, 8);
+    let mut recv = receiver(&p.to, &["--sync", "--json"]);
+    let mut send = sender(&[&root], &recv.ticket(), &["--json"]);
+    send.exits(0);
+    recv.exits(0);
+    assert_eq!(send.event("start")["have"], 300_000);
+    assert_eq!(recv.event("done")["moved"], 601_001);
+    assert_eq!(there("same").metadata().unwrap().ino(), inode);
+    assert_eq!(fs::read(there("only here")).unwrap(), b"mine", "nothing is deleted");
+    fs::remove_file(there("only here")).unwrap();
+    assert_eq!(tree(&root)[1..], tree(&p.to.join("tree"))[1..]);
+}
+
+#[test]
 fn a_file_that_appears_meanwhile_stays() {
     let p = place();
     let file = p.file("a", 2_000_000);
@@ -379,6 +409,10 @@ fn what_can_be_kept_is_kept_and_the_rest_named() {
     assert_eq!(tree(&root), tree(&p.to.join("tree")));
 
     let _socket = std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
+    let mut list = start(sender_command(&[&root], &["--dry-run", "--exclude", "python"]));
+    list.exits(15);
+    assert_eq!(list.lines(), ["tree", "tree/units", "tree/units/dev-disk-by\\x2duuid.swap", "tree/units/out"]);
+    assert!(list.stderr().contains("\"tree/socket\" is left out"), "{}", list.stderr());
     let mut recv = receiver(&p.to.join("second"), &[]);
     let mut strict = sender(&[&root], &recv.ticket(), &["--strict"]);
     strict.exits(11);

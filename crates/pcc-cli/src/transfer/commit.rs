@@ -26,6 +26,8 @@ const CANNOT: [Errno; 4] = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno:
 pub struct Rules {
     /// Whether files that exist are replaced.
     pub overwrite: bool,
+    /// Whether files that exist are kept if they have the size and time of what comes.
+    pub sync: bool,
     /// Whether the sender's permissions are kept. If not, everybody may read whom `umask` does not forbid it.
     pub permissions: bool,
     /// Whether links that lead out of a sent folder are refused.
@@ -91,6 +93,14 @@ pub fn check(staging: &Staging, manifest: &Manifest, rules: Rules) -> Result<()>
     Ok(())
 }
 
+/// Whether a file is in its place already, by size and time.
+pub fn is_in_place(staging: &Staging, entry: &Entry) -> bool {
+    let What::File { size, mtime, .. } = &entry.what else { return false };
+    let there = staging.destination.symlink_metadata(os_path(&entry.path));
+    let time = (mtime.secs, i64::from(mtime.nanos));
+    there.is_ok_and(|there| there.is_file() && there.len() == *size && (there.mtime(), there.mtime_nsec()) == time)
+}
+
 /// Whether that many bytes are free.
 pub fn check_space(staging: &Staging, needed: u64) -> Result<()> {
     let space = rustix::fs::fstatvfs(&staging.destination).doing(|| format!("look at {}", staging.path.display()))?;
@@ -105,13 +115,26 @@ pub fn check_space(staging: &Staging, needed: u64) -> Result<()> {
 }
 
 /// Completes the staged files: links, times and permissions.
-pub fn prepare(staging: &Staging, manifest: &Manifest, given_up: &BTreeSet<u32>, rules: Rules) -> Result<()> {
+pub fn prepare(
+    staging: &Staging,
+    manifest: &Manifest,
+    given_up: &BTreeSet<u32>,
+    in_place: &HashSet<u32>,
+    rules: Rules,
+) -> Result<()> {
     for (index, entry) in (0u32..).zip(&manifest.entries) {
         let staged = entry.staged_name();
         if given_up.contains(&index) {
             // What is no longer staged is not published.
             staging.remove_staged(&staged);
             continue;
+        }
+        if in_place.contains(&index) {
+            if is_in_place(staging, entry) {
+                continue;
+            }
+            let message = format!("\"{}\" was here and changed meanwhile; run both commands again", entry.shown());
+            return Err(Failure::new(Kind::Exists, message));
         }
         match &entry.what {
             What::Dir { .. } => {}

@@ -8,6 +8,7 @@ mod commit;
 mod credentials;
 mod disk;
 mod door;
+mod dry_run;
 mod endpoint;
 mod failure;
 mod folders;
@@ -55,6 +56,7 @@ const SEND_EXAMPLES: &str = "\
 Examples:
   pcc send photos/ notes.txt                               send a folder and a file; asks for the ticket
   pcc send --max-rate 50mbit --ticket-file t backup.tar    leave room for others; the ticket is in the file t
+  pcc send --dry-run --exclude '*.tmp' photos/             list what would be sent
   PCC_TICKET=pcc1aeb... pcc send --controller cubic a.iso  compare congestion controllers
 
 The other side runs pcc recv, which prints the ticket. It is no argument, because other users of this machine can read
@@ -68,6 +70,7 @@ Examples:
   pcc recv /srv/incoming --listen 0.0.0.0:4433             on a fixed port
   pcc recv --listen 0.0.0.0:4433 --advertise 203.0.113.7:4433   behind a port forwarding
   pcc recv --from pccs4t... < /dev/null                    from this sender only, without asking
+  pcc recv --sync /srv/mirror                              only what is not there yet, or not the same
 
 The ticket is the only line on standard output. It admits one transfer. Treat it like a password; but as somebody else
 may learn it, you are asked for the code that pcc send shows to its user, and only the sender that shows it may send.
@@ -107,6 +110,9 @@ pub struct SendArgs {
     /// Give up when the receiver cannot be reached, or nothing moves, for this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     timeout: u64,
+    /// List what would be sent, without a ticket and without sending it
+    #[arg(long)]
+    dry_run: bool,
     /// Print one JSON object per line on standard output
     #[arg(long)]
     json: bool,
@@ -132,6 +138,9 @@ pub struct RecvArgs {
     /// Replace files that exist
     #[arg(long)]
     overwrite: bool,
+    /// Keep files that exist if they have the size and time of what comes, and replace those that have not
+    #[arg(long, conflicts_with = "overwrite")]
+    sync: bool,
     /// Do not keep the sender's permissions but only executable bits: who may read is up to the umask here
     #[arg(long)]
     no_perms: bool,
@@ -149,7 +158,7 @@ pub struct RecvArgs {
 /// Runs `pcc send`.
 pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
     let reporter = Arc::new(Reporter::new(args.json));
-    let SendArgs { paths, ticket_file, exclude, links, strict, controller, max_rate, timeout, .. } = args;
+    let SendArgs { paths, ticket_file, exclude, links, strict, controller, max_rate, timeout, dry_run, .. } = args;
     if paths.iter().any(|path| path.to_str().is_some_and(asking::is_ticket) && !path.exists()) {
         return Err(usage(
             "a ticket is no argument, because other users of this machine can read those; get a new one from pcc recv, \
@@ -157,6 +166,10 @@ pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
         ));
     }
     let selection = Selection::new(links, &exclude)?;
+    if dry_run {
+        let work = async { dry_run::run(&paths, &selection, &reporter) };
+        return Ok(finish(&reporter, work));
+    }
     let ticket = asking::ticket(ticket_file.as_deref())?;
     let transport = Transport { algorithm: controller, max_rate, seed: fastrand::u64(..) };
     let patience = Duration::from_secs(timeout);
@@ -177,7 +190,7 @@ pub fn recv(args: RecvArgs) -> anyhow::Result<ExitCode> {
     let umask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
     rustix::process::umask(umask);
     let reporter = Arc::new(Reporter::new(args.json));
-    let RecvArgs { dir, listen, advertise, from, overwrite, no_perms, safe_links, timeout, .. } = args;
+    let RecvArgs { dir, listen, advertise, from, overwrite, sync, no_perms, safe_links, timeout, .. } = args;
     let welcome = match from {
         Some(welcome) => welcome,
         None if std::io::stdin().is_terminal() => Welcome::Confirmed,
@@ -189,7 +202,8 @@ pub fn recv(args: RecvArgs) -> anyhow::Result<ExitCode> {
         }
     };
     let rules = Rules {
-        overwrite,
+        overwrite: overwrite || sync,
+        sync,
         permissions: !no_perms,
         safe_links,
         umask: umask.bits() as u32,

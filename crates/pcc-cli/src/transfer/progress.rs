@@ -24,6 +24,8 @@ const LOOK: Look = Look { template: "{bar:30} {bytes}/{total_bytes} {msg} ETA {e
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event<'a> {
+    /// Something that would be sent.
+    Entry { path: String, kind: &'static str, size: u64 },
     /// The receiver is ready.
     Ticket { ticket: &'a str, addresses: &'a [SocketAddr], resuming: bool },
     /// Blocks of an earlier attempt are hashed again.
@@ -95,6 +97,10 @@ impl Reporter {
             }
             Event::Checking { bytes, total } => {
                 self.show("checking what is there", &Snapshot { stored: *bytes, total: *total, ..Snapshot::default() });
+            }
+            Event::Entry { path, .. } => {
+                // Whoever stopped reading has seen enough.
+                let _ = show(&format!("{path}\n"));
             }
             Event::Confirm { code, .. } => {
                 self.progress

@@ -8,8 +8,14 @@ use crate::transfer::store::Admitted;
 use std::path::Path;
 use std::time::Duration;
 
-const RULES: Rules =
-    Rules { overwrite: false, permissions: true, safe_links: false, umask: 0o022, patience: Duration::from_secs(60) };
+const RULES: Rules = Rules {
+    overwrite: false,
+    sync: false,
+    permissions: true,
+    safe_links: false,
+    umask: 0o022,
+    patience: Duration::from_secs(60),
+};
 
 /// A folder with files of these names, sizes and times.
 fn list(files: &[(&str, u64, i64)]) -> (Holder, Vec<u8>) {
@@ -137,4 +143,38 @@ fn what_is_given_up_does_not_arrive_and_is_known_after_a_cut() {
     store.hope_again();
     assert_eq!(store.given_up_runs(), [(2, 1)]);
     assert_eq!(store.given_up().map(Entry::shown).collect::<Vec<_>>(), ["d/log"]);
+}
+
+#[test]
+fn what_is_in_its_place_stays_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let (whole, size) = (data(BLOCK + 3, 1), BLOCK + 3);
+    std::fs::create_dir(dir.path().join("d")).unwrap();
+    let place = |name: &str, secs: u64| {
+        let path = dir.path().join("d").join(name);
+        std::fs::write(&path, &whole).unwrap();
+        let time = std::time::UNIX_EPOCH + Duration::from_secs(secs);
+        std::fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+    };
+    place("same", 1);
+    place("older", 1);
+    let rules = Rules { overwrite: true, sync: true, ..RULES };
+    let (old, new) = (list(&[("same", size, 1)]), list(&[("older", size, 2), ("same", size, 1)]));
+    let staging = Staging::open(dir.path()).unwrap();
+    let admitted = Admitted::bind(&staging, old.0, &old.1, rules).unwrap();
+    let mut store = Store::new(staging, admitted);
+    store.take_what_is_there();
+    assert!(store.is_complete());
+    store.rebind(new.0, &new.1, rules).unwrap();
+    store.take_what_is_there();
+    assert_eq!((store.stored(), store.finished_runs()), (size, vec![(0, 1), (2, 1)]));
+    let newer = data(size, 2);
+    (0..2).for_each(|block| put(&mut store, 1, block, &newer));
+    store.put_root(1, *blake3::hash(&newer).as_bytes()).unwrap();
+    place("same", 3);
+    assert_eq!(store.commit(rules).unwrap_err().kind, Kind::Exists, "what was relied on is not there");
+    place("same", 1);
+    store.commit(rules).unwrap();
+    assert!(std::fs::read(dir.path().join("d/older")).unwrap() == newer);
+    assert!(std::fs::read(dir.path().join("d/same")).unwrap() == whole);
 }

@@ -142,6 +142,9 @@ impl Shared {
                 self.reporter.event(&Event::Checking { bytes, total });
             }
         })?;
+        if self.rules.sync {
+            store.take_what_is_there();
+        }
         if store.is_committed() {
             // Nothing is missing but names: no sender is needed for them.
             self.note_start(&store);
@@ -296,7 +299,7 @@ async fn take_list(peer: &mut Peer, held: State, shared: &Shared) -> (State, Res
         Err(failure) => return (held, Err(failure)),
     };
     let (rules, holder) = (shared.rules, peer.holder());
-    let bound = spawn_blocking(move || match held {
+    let bind = move || match held {
         State::Fresh(staging) => match Admitted::bind(&staging, holder, &encoded, rules) {
             Ok(admitted) => (State::Bound(Box::new(Store::new(staging, admitted))), Ok(())),
             Err(failure) => (State::Fresh(staging), Err(failure)),
@@ -306,6 +309,15 @@ async fn take_list(peer: &mut Peer, held: State, shared: &Shared) -> (State, Res
             (State::Bound(store), result)
         }
         State::Gone => (State::Gone, Ok(())),
+    };
+    let bound = spawn_blocking(move || {
+        let (mut state, result) = bind();
+        if let State::Bound(store) = &mut state
+            && rules.sync
+        {
+            store.take_what_is_there();
+        }
+        (state, result)
     });
     bound.await.unwrap_or_else(|e| (State::Gone, Err(Failure::new(Kind::Other, e))))
 }

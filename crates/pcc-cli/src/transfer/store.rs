@@ -39,6 +39,8 @@ pub struct Store {
     published: bool,
     /// Files that the sender gave up.
     given_up: BTreeSet<u32>,
+    /// Files that were in their place before.
+    in_place: HashSet<u32>,
 }
 
 struct Partial {
@@ -58,7 +60,9 @@ impl Admitted {
     pub fn bind(staging: &Staging, holder: Holder, encoded: &[u8], rules: Rules) -> Result<Self> {
         let manifest = Manifest::decode_of(holder.transfer, encoded)?;
         commit::check(staging, &manifest, rules)?;
-        commit::check_space(staging, manifest.bytes)?;
+        let there = manifest.entries.iter().filter(|entry| rules.sync && commit::is_in_place(staging, entry));
+        let there: u64 = there.map(Entry::size).sum();
+        commit::check_space(staging, manifest.bytes - there)?;
         staging.bind(holder, encoded)?;
         Self::open(staging, encoded, manifest)
     }
@@ -89,6 +93,7 @@ impl Store {
             manifest_hash,
             journal,
             given_up: BTreeSet::new(),
+            in_place: HashSet::new(),
         };
         store.finish_empty();
         store
@@ -115,6 +120,7 @@ impl Store {
         let finished = std::mem::replace(&mut self.finished, Bitmap::new(self.manifest.entries.len() as u64));
         let mut partial = std::mem::take(&mut self.partial);
         let mut roots = std::mem::take(&mut self.roots);
+        let in_place = std::mem::take(&mut self.in_place);
         (self.manifest_hash, self.journal, self.open) = (manifest_hash, journal, None);
         self.unfinished = self.manifest.entries.len();
         self.stored = 0;
@@ -132,6 +138,9 @@ impl Store {
             }
             if finished.get(before.into()) {
                 self.finish(file);
+            }
+            if in_place.contains(&before) {
+                self.in_place.insert(file);
             }
             self.partial.extend(partial.remove(&before).map(|partial| (file, partial)));
             self.roots.extend(roots.remove(&before).map(|root| (file, root)));
@@ -314,6 +323,25 @@ impl Store {
         self.verify(file)
     }
 
+    /// Takes files that are in their place already, by size and time, for received.
+    pub fn take_what_is_there(&mut self) {
+        for file in 0..self.manifest.entries.len() as u32 {
+            let entry = &self.manifest.entries[file as usize];
+            if self.committed || self.finished.get(file.into()) || !commit::is_in_place(&self.staging, entry) {
+                continue;
+            }
+            for block in 0..blocks::count(self.size(file)) {
+                if let Some(id) = self.manifest.block_id(file, block).filter(|&id| !self.have.get(id)) {
+                    self.have.set(id, true);
+                    self.stored += blocks::length(self.size(file), block) as u64;
+                }
+            }
+            self.partial.remove(&file);
+            self.in_place.insert(file);
+            self.finish(file);
+        }
+    }
+
     /// Notes that the sender gives a file up: what is there of it does not count.
     pub fn give_up(&mut self, file: u32) -> Result<()> {
         if self.manifest.entries.get(file as usize).is_none_or(|entry| entry.size() == 0) {
@@ -462,7 +490,7 @@ impl Store {
             }
         }
         self.open = None;
-        commit::prepare(&self.staging, &self.manifest, &self.given_up, rules)?;
+        commit::prepare(&self.staging, &self.manifest, &self.given_up, &self.in_place, rules)?;
         disk.sync_files(&self.staging.data, self.staging.handle(), &self.staging.path)?;
         for folder in commit::missing_folders(&self.staging, &self.manifest) {
             self.journal.append(Record::Root { file: folder, hash: NEW_FOLDER })?;

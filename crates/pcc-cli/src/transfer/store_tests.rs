@@ -8,8 +8,14 @@ use std::time::Duration;
 
 const NOW: Mtime = Mtime { secs: 1_700_000_000, nanos: 5 };
 
-const RULES: Rules =
-    Rules { overwrite: false, permissions: true, safe_links: false, umask: 0o022, patience: Duration::from_secs(60) };
+const RULES: Rules = Rules {
+    overwrite: false,
+    sync: false,
+    permissions: true,
+    safe_links: false,
+    umask: 0o022,
+    patience: Duration::from_secs(60),
+};
 
 /// Whoever sends this.
 fn holder(encoded: &[u8]) -> Holder {
@@ -352,7 +358,7 @@ fn published(sent: u32, rules: Rules) -> [u32; 2] {
     let mut store = bind(outer.path(), &encoded);
     put(&mut store, 1, 0, b"abc").unwrap();
     assert_eq!(mode(&staged(&store, 1)), 0o600);
-    commit::prepare(&store.staging, &store.manifest, &BTreeSet::new(), rules).unwrap();
+    commit::prepare(&store.staging, &store.manifest, &BTreeSet::new(), &HashSet::new(), rules).unwrap();
     drop(store);
     // A cut here must not make it unreadable for the next attempt.
     let mut store = resume(outer.path());

@@ -23,8 +23,14 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 const NOW: Mtime = Mtime { secs: 1_700_000_000, nanos: 5 };
-const RULES: Rules =
-    Rules { overwrite: false, permissions: true, safe_links: false, umask: 0o022, patience: Duration::from_secs(60) };
+const RULES: Rules = Rules {
+    overwrite: false,
+    sync: false,
+    permissions: true,
+    safe_links: false,
+    umask: 0o022,
+    patience: Duration::from_secs(60),
+};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The one that all senders here have unless it matters.
