@@ -48,15 +48,14 @@ Exit codes:
   1    any other failure
   2    wrong command line
   3    the ticket cannot be read (mistyped?)
-  4    wrong ticket: another receiver, a wrong secret, or already used for another transfer
-       or by another sender
+  4    wrong ticket: another receiver, a wrong secret, or for another transfer or sender
   5    the two sides run different versions of pcc
   6    the other side was lost and did not come back
-  7    a file is there already and --overwrite was not given
+  7    a file is there already, and neither --overwrite nor --sync was given
   8    a name or link that is not allowed
   9    disk full at the receiver
   10   permission denied
-  11   a source is missing or cannot be read
+  11   a source is missing or cannot be read, or not all can be sent as --strict wants
   12   data did not match its hash
   13   a newer sender of the same transfer took over
   14   both sides were connected, but nothing moved for as long as --timeout says

@@ -60,9 +60,10 @@ Examples:
   PCC_TICKET=pcc1aeb... pcc send --controller cubic a.iso  compare congestion controllers
 
 The other side runs pcc recv, which prints the ticket. It is no argument, because other users of this machine can read
-those. Where nobody can be asked for it, put it into PCC_TICKET or a file. If a transfer is cut, run the same command again: only what is
-missing is sent. Permissions, times and links are kept, owners and the setuid, setgid and sticky bits are not. What cannot
-be sent, such as devices and sockets, is left out and named, and the exit code is then 15 unless --exclude names it too.";
+those. Where nobody can be asked for it, put it into PCC_TICKET or a file. If a transfer is cut, run the same command
+again: only what is missing is sent. Permissions, times and links are kept, owners and the setuid, setgid and sticky bits
+are not. What cannot be sent, such as devices and sockets, is left out and named, and the exit code is then 15 unless
+--exclude names it too.";
 
 const RECV_EXAMPLES: &str = "\
 Examples:
@@ -74,9 +75,9 @@ Examples:
 
 The ticket is the only line on standard output. It admits one transfer. Treat it like a password; but as somebody else
 may learn it, you are asked for the code that pcc send shows to its user, and only the sender that shows it may send.
-What pcc recv says then has the sender's name for --from. Nobody may do more with a file here than the sender allowed there, nor than your umask allows. A transfer
-that was cut lives in DIR/.pcc-*: run the same command again to take it up with the same ticket, or
-delete that folder to give it up.";
+What pcc recv says then has the sender's name for --from. Nobody may do more with a file here than the sender allowed
+there, nor than your umask allows. A transfer that was cut lives in DIR/.pcc-*: run the same command again to take it up
+with the same ticket, or delete that folder to give it up.";
 
 /// Sends files and folders to a waiting `pcc recv`.
 #[derive(clap::Args)]

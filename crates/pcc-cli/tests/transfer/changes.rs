@@ -22,7 +22,7 @@ fn the_new_version_of_a_file_is_sent() {
     write_file(&root.join("log"), 700_000, 2);
     write_file(&root.join("rest"), 100_000, 3);
     let mut recv = receiver(&p.to, &["--json"]);
-    let mut send = sender(&[&root], &recv.ticket(), &["--json", "--max-rate", "100mbit"]);
+    let mut send = sender(&[&root], &recv.ticket(), &["--json", "--max-rate", "50mbit"]);
     send.event("start");
     append(&root.join("log"));
     send.exits(0);
@@ -39,7 +39,7 @@ fn all_but_a_file_that_changes_all_the_time_arrives() {
     let root = p.from.join("tree");
     fs::create_dir(&root).unwrap();
     write_file(&root.join("a"), 300_000, 1);
-    write_file(&root.join("log"), 4_000_000, 2);
+    write_file(&root.join("log"), 40_000_000, 2);
     write_file(&root.join("rest"), 100_000, 3);
     let mut recv = receiver(&p.to, &["--json"]);
     let mut send = sender(&[&root], &recv.ticket(), &["--json", "--max-rate", "20mbit"]);
@@ -72,7 +72,7 @@ fn a_change_between_two_runs_costs_only_what_changed() {
     let p = place();
     let root = p.from.join("tree");
     fs::create_dir(&root).unwrap();
-    write_file(&root.join("large"), 5_000_000, 1);
+    write_file(&root.join("large"), 10_000_000, 1);
     write_file(&root.join("log"), 100_000, 2);
     let mut recv = receiver(&p.to, &["--json"]);
     let ticket = recv.ticket();
