@@ -2,6 +2,7 @@
 
 use anyhow::Context;
 use serde::Serialize;
+use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -42,7 +43,8 @@ pub fn json_lines<T: Serialize>(items: impl IntoIterator<Item = T>) -> serde_jso
     Ok(lines)
 }
 
-/// Writes a file, and makes the folders that it is in.
+/// Writes a file, and makes the folders that it is in. What is there is replaced, but not written to: it may be a link that
+/// somebody else put there.
 ///
 /// # Errors
 ///
@@ -50,7 +52,17 @@ pub fn json_lines<T: Serialize>(items: impl IntoIterator<Item = T>) -> serde_jso
 pub fn write_file(file: &Path, text: &str) -> anyhow::Result<()> {
     let folder = file.parent().unwrap_or(Path::new(""));
     std::fs::create_dir_all(folder).with_context(|| format!("can't create {}", folder.display()))?;
-    std::fs::write(file, text).with_context(|| format!("can't write {}", file.display()))
+    replace(file, text).with_context(|| format!("can't write {}", file.display()))
+}
+
+fn replace(file: &Path, text: &str) -> io::Result<()> {
+    let mut name = file.file_name().ok_or(ErrorKind::InvalidInput)?.to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let new = file.with_file_name(name);
+    // Follows no link either.
+    let mut written = OpenOptions::new().write(true).create_new(true).open(&new)?;
+    let done = written.write_all(text.as_bytes()).and_then(|()| std::fs::rename(&new, file));
+    done.inspect_err(|_| drop(std::fs::remove_file(&new)))
 }
 
 #[cfg(test)]
@@ -69,5 +81,18 @@ mod tests {
         let file = folder.path().join("a/b/c.txt");
         write_file(&file, "text").unwrap();
         assert_eq!(std::fs::read_to_string(file).unwrap(), "text");
+    }
+
+    #[test]
+    fn what_a_link_leads_to_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, other) = (folder.path().join("table.txt"), folder.path().join("other"));
+        std::fs::write(&other, "mine").unwrap();
+        std::os::unix::fs::symlink(&other, &file).unwrap();
+        write_file(&file, "table").unwrap();
+        assert_eq!(std::fs::read_to_string(&other).unwrap(), "mine");
+        write_file(&file, "newer").unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "newer");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing else is left");
     }
 }

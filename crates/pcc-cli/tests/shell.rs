@@ -311,9 +311,20 @@ fn no_rule_is_left_when_it_is_killed() {
 }
 
 #[test]
+fn an_nft_of_the_callers_own_is_not_run_as_root() {
+    let script = "folder=$(mktemp -d); printf '#!/bin/sh\\ntouch $0.was-run\\n' > $folder/nft; chmod +x $folder/nft; \
+        PATH=$folder:$PATH $pcc lab shell -- true; ls $folder; rm -r $folder";
+    if let Some(mut shell) = behind_a_router(script) {
+        shell.exits(0);
+        assert_eq!(line(&shell), "nft", "{}", shell.stderr());
+    }
+}
+
+#[test]
 fn an_nft_that_does_not_answer_is_not_waited_for() {
     let script = "folder=$(mktemp -d); printf '#!/bin/sh\\nexec sleep 1000\\n' > $folder/nft; chmod +x $folder/nft; \
-        PATH=$folder:$PATH $pcc lab shell -- true; code=$?; rm -r $folder; exit $code";
+        export folder nft=$(command -v nft); \
+        unshare --mount sh -c 'mount --bind $folder/nft $nft && exec $pcc lab shell -- true'; code=$?; rm -r $folder; exit $code";
     if let Some(mut shell) = behind_a_router(script) {
         shell.exits(0);
         assert!(shell.stderr().contains("nft can't translate addresses: it doesn't answer"), "{}", shell.stderr());

@@ -3,7 +3,7 @@
 use super::disk::Disk;
 use super::failure::{Context, Failure, Kind, Result, printable};
 use super::folders;
-use super::manifest::{Entry, Manifest, Mtime, PERMISSIONS, What};
+use super::manifest::{Entry, Manifest, Mtime, PERMISSIONS, What, leads_out};
 use super::staging::Staging;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, MetadataExt};
 use rustix::fs::{
@@ -11,7 +11,7 @@ use rustix::fs::{
     renameat_with, statat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -26,8 +26,12 @@ const CANNOT: [Errno; 4] = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno:
 pub struct Rules {
     /// Whether files that exist are replaced.
     pub overwrite: bool,
+    /// Whether files that exist are kept if they have the size and time of what comes.
+    pub sync: bool,
     /// Whether the sender's permissions are kept. If not, everybody may read whom `umask` does not forbid it.
     pub permissions: bool,
+    /// Whether links that lead out of a sent folder are refused.
+    pub safe_links: bool,
     /// What this user gives nobody.
     pub umask: u32,
     /// How long nothing may move while a sender is connected.
@@ -56,6 +60,13 @@ pub fn check(staging: &Staging, manifest: &Manifest, rules: Rules) -> Result<()>
     for entry in &manifest.entries {
         let refuse =
             |kind, why: &str| Failure::new(kind, format!("\"{}\" in {} {why}", entry.shown(), staging.path.display()));
+        if let What::Link { target } = &entry.what
+            && rules.safe_links
+            && leads_out(&entry.path, target)
+        {
+            let why = "is a link that leads out of the sent folder; have it sent with --links follow or --links skip";
+            return Err(refuse(Kind::BadName, why));
+        }
         let there = match staging.destination.symlink_metadata(os_path(&entry.path)) {
             Ok(there) => there,
             Err(e) if e.kind() == ErrorKind::NotFound => continue,
@@ -82,6 +93,14 @@ pub fn check(staging: &Staging, manifest: &Manifest, rules: Rules) -> Result<()>
     Ok(())
 }
 
+/// Whether a file is in its place already, by size and time.
+pub fn is_in_place(staging: &Staging, entry: &Entry) -> bool {
+    let What::File { size, mtime, .. } = &entry.what else { return false };
+    let there = staging.destination.symlink_metadata(os_path(&entry.path));
+    let time = (mtime.secs, i64::from(mtime.nanos));
+    there.is_ok_and(|there| there.is_file() && there.len() == *size && (there.mtime(), there.mtime_nsec()) == time)
+}
+
 /// Whether that many bytes are free.
 pub fn check_space(staging: &Staging, needed: u64) -> Result<()> {
     let space = rustix::fs::fstatvfs(&staging.destination).doing(|| format!("look at {}", staging.path.display()))?;
@@ -96,9 +115,27 @@ pub fn check_space(staging: &Staging, needed: u64) -> Result<()> {
 }
 
 /// Completes the staged files: links, times and permissions.
-pub fn prepare(staging: &Staging, manifest: &Manifest, rules: Rules) -> Result<()> {
-    for (index, entry) in manifest.entries.iter().enumerate() {
-        let staged = index.to_string();
+pub fn prepare(
+    staging: &Staging,
+    manifest: &Manifest,
+    given_up: &BTreeSet<u32>,
+    in_place: &HashSet<u32>,
+    rules: Rules,
+) -> Result<()> {
+    for (index, entry) in (0u32..).zip(&manifest.entries) {
+        let staged = entry.staged_name();
+        if given_up.contains(&index) {
+            // What is no longer staged is not published.
+            staging.remove_staged(&staged);
+            continue;
+        }
+        if in_place.contains(&index) {
+            if is_in_place(staging, entry) {
+                continue;
+            }
+            let message = format!("\"{}\" was here and changed meanwhile; run both commands again", entry.shown());
+            return Err(Failure::new(Kind::Exists, message));
+        }
         match &entry.what {
             What::Dir { .. } => {}
             What::File { mtime, .. } => {
@@ -154,7 +191,7 @@ pub fn publish(
                 }
                 Err(e) => return Err(Failure::io(format!("make the folder \"{}\"", entry.shown()), &e)),
             },
-            _ => publish_one(staging, entry, &index.to_string(), rules.overwrite)?,
+            _ => publish_one(staging, entry, &entry.staged_name(), rules.overwrite)?,
         }
     }
     // Innermost first, and after everything in them, because that changes their times.

@@ -1,9 +1,11 @@
 //! Sockets and QUIC configurations of both sides.
 
+use super::credentials::Credentials;
 use super::failure::{Context, Failure, Kind, Result};
+use super::greeting::Greeting;
 use super::identity::{Identity, client_crypto};
 use super::protocol::{KEEP_ALIVE, MAX_STREAMS, STREAM_WINDOW};
-use super::ticket::MAX_ADDRESSES;
+use super::ticket::{MAX_ADDRESSES, Ticket};
 use noq::{ClientConfig, Endpoint, EndpointConfig, ServerConfig, TransportConfig, VarInt};
 use pcc_quic::{PreciseRuntime, Transport, windows};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -11,6 +13,10 @@ use std::sync::Arc;
 
 /// Until the sender has proved the secret there is no reason to keep more for it.
 const STRANGER_WINDOW: u32 = 16 << 10;
+
+/// First packets that wait until somebody looks at them, which takes microseconds. Beyond that they are refused, which a
+/// sender takes for a wrong ticket.
+const MAX_INCOMING: usize = 4096;
 
 fn common(transport: &Transport) -> TransportConfig {
     let mut config = transport.config();
@@ -27,7 +33,7 @@ pub fn server(identity: &Identity, socket: UdpSocket) -> Result<Endpoint> {
     transport.max_concurrent_uni_streams(VarInt::from_u32(0));
     transport.receive_window(VarInt::from_u32(STRANGER_WINDOW));
     let mut config = ServerConfig::with_crypto(Arc::new(identity.server_crypto()?));
-    config.transport_config(Arc::new(transport)).max_incoming(64).incoming_buffer_size_total(1 << 20);
+    config.transport_config(Arc::new(transport)).max_incoming(MAX_INCOMING).incoming_buffer_size_total(1 << 20);
     let endpoint = Endpoint::new(identity.endpoint_config(), Some(config), socket, Arc::new(PreciseRuntime));
     endpoint.doing(|| "start QUIC")
 }
@@ -44,13 +50,14 @@ pub fn follow_path(connection: &noq::Connection) {
     tokio::spawn(windows::follow_path(connection, windows::CAP));
 }
 
-/// The sender's endpoint, and how it connects.
-pub fn client(transport: &Transport, certificate: [u8; 32]) -> Result<(Endpoint, ClientConfig)> {
+/// The endpoint of this sender, and how it connects to the receiver of a ticket.
+pub fn client(transport: &Transport, sender: &Credentials, ticket: &Ticket) -> Result<(Endpoint, ClientConfig)> {
     let mut config = common(transport);
     config.max_concurrent_bidi_streams(VarInt::from_u32(0));
     config.max_concurrent_uni_streams(VarInt::from_u32(0));
-    let mut client = ClientConfig::new(Arc::new(client_crypto(certificate)?));
-    client.transport_config(Arc::new(config));
+    let mut client = ClientConfig::new(Arc::new(client_crypto(sender, ticket.certificate)?));
+    let greeting = Greeting::new(&ticket.secret);
+    client.transport_config(Arc::new(config)).initial_dst_cid_provider(Arc::new(move || greeting.make()));
     let endpoint = Endpoint::new(EndpointConfig::default(), None, bind(None)?, Arc::new(PreciseRuntime));
     Ok((endpoint.doing(|| "start QUIC")?, client))
 }

@@ -27,7 +27,7 @@ pub enum Kind {
     DiskFull = 9,
     /// The operating system doesn't permit it.
     Permission = 10,
-    /// The source is missing, unreadable or changed while it was sent.
+    /// The source is missing or unreadable, or changed between two attempts.
     Source = 11,
     /// Data did not match its hash.
     Corrupt = 12,
@@ -35,6 +35,8 @@ pub enum Kind {
     Replaced = 13,
     /// The other side is connected, and nothing moves.
     Stalled = 14,
+    /// All but some files is there.
+    Incomplete = 15,
     /// Stopped by the user.
     Interrupted = INTERRUPTED,
 }
@@ -46,21 +48,22 @@ Exit codes:
   1    any other failure
   2    wrong command line
   3    the ticket cannot be read (mistyped?)
-  4    wrong ticket: another receiver, a wrong secret, or already used for another transfer
+  4    wrong ticket: another receiver, a wrong secret, or for another transfer or sender
   5    the two sides run different versions of pcc
   6    the other side was lost and did not come back
-  7    a file is there already and --overwrite was not given
+  7    a file is there already, and neither --overwrite nor --sync was given
   8    a name or link that is not allowed
   9    disk full at the receiver
   10   permission denied
-  11   a source file is missing, unreadable, or changed while it was sent
+  11   a source is missing or cannot be read, or not all can be sent as --strict wants
   12   data did not match its hash
   13   a newer sender of the same transfer took over
   14   both sides were connected, but nothing moved for as long as --timeout says
+  15   complete, verified and on disk, but for the files that were named
   130  interrupted";
 
 impl Kind {
-    const ALL: [Kind; 14] = [
+    const ALL: [Kind; 15] = [
         Kind::Other,
         Kind::BadTicket,
         Kind::WrongTicket,
@@ -74,6 +77,7 @@ impl Kind {
         Kind::Corrupt,
         Kind::Replaced,
         Kind::Stalled,
+        Kind::Incomplete,
         Kind::Interrupted,
     ];
 
@@ -103,6 +107,7 @@ impl Kind {
             Kind::Corrupt => "corrupt",
             Kind::Replaced => "replaced",
             Kind::Stalled => "stalled",
+            Kind::Incomplete => "incomplete",
             Kind::Interrupted => "interrupted",
         }
     }
@@ -136,6 +141,15 @@ impl Failure {
             _ => Kind::Other,
         };
         Self::new(kind, format!("cannot {doing}: {error}"))
+    }
+
+    /// All is done but for so many files, which were named before.
+    pub fn incomplete(files: usize) -> Self {
+        let files = if files == 1 { "one file".to_owned() } else { format!("{files} files") };
+        Self::new(
+            Kind::Incomplete,
+            format!("all is there but {files}, named above; send what is missing with a new ticket"),
+        )
     }
 
     /// The user has stopped this side.

@@ -3,35 +3,28 @@
 //! The receiver has a self-signed certificate whose hash is in the ticket; the sender accepts that one and no other.
 //! The sender proves the ticket's secret with a hash keyed by it, over keying material that both ends export from the TLS
 //! session: the secret never travels, and a proof is of no use on any other connection.
+//!
+//! The sender has a certificate too, by which the receiver knows it again: whoever else learns the ticket has another one.
 
+use super::credentials::{Credentials, Verifier, provider};
 use super::failure::{Failure, Kind, Result};
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq::crypto::{CryptoError, HmacKey};
 use noq::{EndpointConfig, rustls};
 use noq_proto::HashedConnectionIdGenerator;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
-use rustls::{CertificateError, DigitallySignedStruct, Error as TlsError, SignatureScheme};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Says which protocol, and which version of it, this is; TLS refuses a peer that offers no common one.
-const ALPN: &[u8] = b"pcc-transfer/2";
-/// The name in the certificate. Nothing is derived from it: the certificate is pinned as a whole.
-pub const SERVER_NAME: &str = "pcc-receiver";
+const ALPN: &[u8] = b"pcc-transfer/3";
 
 /// What makes a receiver the one that a ticket names. Kept with an unfinished transfer.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Identity {
-    certificate: Vec<u8>,
-    key: Vec<u8>,
+    /// Its certificate, whose hash is in the ticket.
+    pub credentials: Credentials,
     /// The secret in the ticket.
     pub secret: [u8; 32],
-}
-
-fn provider() -> Arc<CryptoProvider> {
-    Arc::new(rustls::crypto::ring::default_provider())
 }
 
 fn internal(what: &str) -> impl Fn(&dyn std::fmt::Display) -> Failure + '_ {
@@ -41,30 +34,20 @@ fn internal(what: &str) -> impl Fn(&dyn std::fmt::Display) -> Failure + '_ {
 impl Identity {
     /// A new certificate, key and secret.
     pub fn generate() -> Result<Self> {
-        let fail = internal("make a certificate");
-        let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ED25519).map_err(|e| fail(&e))?;
-        let params = rcgen::CertificateParams::new(vec![SERVER_NAME.to_owned()]).map_err(|e| fail(&e))?;
-        let certificate = params.self_signed(&key).map_err(|e| fail(&e))?.der().to_vec();
+        let fail = internal("make a secret");
         let mut secret = [0; 32];
         provider().secure_random.fill(&mut secret).map_err(|_| fail(&"no random numbers"))?;
-        Ok(Self { certificate, key: key.serialize_der(), secret })
+        Ok(Self { credentials: Credentials::generate()?, secret })
     }
 
-    /// The hash of the certificate that goes into the ticket.
-    pub fn certificate_hash(&self) -> [u8; 32] {
-        *blake3::hash(&self.certificate).as_bytes()
-    }
-
-    /// TLS 1.3 with this certificate, no session resumption and so no 0-RTT.
+    /// TLS 1.3 with this certificate and one of the sender, no session resumption and so no 0-RTT.
     pub fn server_crypto(&self) -> Result<QuicServerConfig> {
         let fail = internal("set up TLS");
-        let certificate = CertificateDer::from(self.certificate.clone());
-        let key = PrivatePkcs8KeyDer::from(self.key.clone());
         let mut config = rustls::ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(|e| fail(&e))?
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate], key.into())
+            .with_client_cert_verifier(Arc::new(Verifier { pinned: None }))
+            .with_single_cert(self.credentials.chain(), self.credentials.key())
             .map_err(|e| fail(&e))?;
         config.alpn_protocols = vec![ALPN.to_vec()];
         config.send_tls13_tickets = 0;
@@ -104,74 +87,37 @@ impl HmacKey for ResetKey {
     }
 }
 
-/// TLS 1.3 for a sender that accepts the certificate with this hash only.
-pub fn client_crypto(certificate_hash: [u8; 32]) -> Result<QuicClientConfig> {
+/// TLS 1.3 for this sender, which accepts the receiver's certificate with this hash only.
+pub fn client_crypto(sender: &Credentials, receiver: [u8; 32]) -> Result<QuicClientConfig> {
     let fail = internal("set up TLS");
-    let pinned = PinnedCertificate { hash: certificate_hash, provider: provider() };
     let mut config = rustls::ClientConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(|e| fail(&e))?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(pinned))
-        .with_no_client_auth();
+        .with_custom_certificate_verifier(Arc::new(Verifier { pinned: Some(receiver) }))
+        .with_client_auth_cert(sender.chain(), sender.key())
+        .map_err(|e| fail(&e))?;
     config.alpn_protocols = vec![ALPN.to_vec()];
     config.resumption = rustls::client::Resumption::disabled();
     QuicClientConfig::try_from(config).map_err(|e| fail(&e))
 }
 
-#[derive(Debug)]
-struct PinnedCertificate {
-    hash: [u8; 32],
-    provider: Arc<CryptoProvider>,
-}
-
-impl ServerCertVerifier for PinnedCertificate {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, TlsError> {
-        if blake3::hash(end_entity) == self.hash {
-            Ok(ServerCertVerified::assertion())
-        } else {
-            Err(TlsError::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, TlsError> {
-        Err(TlsError::General("TLS 1.2 is not offered".into()))
-    }
-
-    // The certificate is public: only this signature shows that the peer holds its key.
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, TlsError> {
-        verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
-    }
+fn export<const N: usize>(connection: &noq::Connection, label: &[u8]) -> Result<[u8; N]> {
+    let mut material = [0; N];
+    let exported = connection.export_keying_material(&mut material, label, &[]);
+    exported.map_err(|_| Failure::new(Kind::Other, "cannot export keying material from the TLS session"))?;
+    Ok(material)
 }
 
 /// The sender's proof that it knows the secret, for this connection only.
 pub fn proof(connection: &noq::Connection, secret: &[u8; 32]) -> Result<blake3::Hash> {
-    let mut material = [0; 32];
-    connection
-        .export_keying_material(&mut material, b"EXPORTER-pcc-transfer-proof", &[])
-        .map_err(|_| Failure::new(Kind::Other, "cannot export keying material from the TLS session"))?;
-    Ok(blake3::keyed_hash(secret, &material))
+    Ok(blake3::keyed_hash(secret, &export::<32>(connection, b"EXPORTER-pcc-transfer-proof")?))
+}
+
+/// Six digits that both ends of this connection, and nobody else, can compute.
+pub fn code(connection: &noq::Connection) -> Result<String> {
+    let number = u64::from_le_bytes(export(connection, b"EXPORTER-pcc-transfer-code")?) % 1_000_000;
+    Ok(format!("{:03}-{:03}", number / 1000, number % 1000))
 }
 
 #[cfg(test)]
@@ -182,22 +128,9 @@ mod tests {
     fn identities_differ_and_work() {
         let (a, b) = (Identity::generate().unwrap(), Identity::generate().unwrap());
         assert_ne!(a.secret, b.secret);
-        assert_ne!(a.certificate_hash(), b.certificate_hash());
+        assert_ne!(a.credentials.hash(), b.credentials.hash());
         a.server_crypto().unwrap();
-        client_crypto(a.certificate_hash()).unwrap();
-    }
-
-    #[test]
-    fn only_the_pinned_certificate_passes() {
-        let (a, b) = (Identity::generate().unwrap(), Identity::generate().unwrap());
-        let pinned = PinnedCertificate { hash: a.certificate_hash(), provider: provider() };
-        let check = |identity: &Identity| {
-            let certificate = CertificateDer::from(identity.certificate.clone());
-            let name = ServerName::try_from(SERVER_NAME).unwrap();
-            pinned.verify_server_cert(&certificate, &[], &name, &[], UnixTime::now()).is_ok()
-        };
-        assert!(check(&a));
-        assert!(!check(&b));
+        client_crypto(&b.credentials, a.credentials.hash()).unwrap();
     }
 
     #[test]

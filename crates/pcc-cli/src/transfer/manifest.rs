@@ -50,7 +50,7 @@ pub enum What {
     },
     /// A symbolic link.
     Link {
-        /// Where it points: relative, and staying inside the tree.
+        /// Where it points.
         target: Vec<u8>,
     },
 }
@@ -68,6 +68,22 @@ impl Entry {
     /// The path as it may be shown.
     pub fn shown(&self) -> String {
         printable(&self.path)
+    }
+
+    /// The name of its data until it has its own: the same in every list that has this version of it.
+    pub fn staged_name(&self) -> String {
+        let mut version = blake3::Hasher::new();
+        version.update(&self.path);
+        match &self.what {
+            What::Dir { .. } => &mut version,
+            What::File { size, mtime, .. } => version
+                .update(b"\0file")
+                .update(&size.to_le_bytes())
+                .update(&mtime.secs.to_le_bytes())
+                .update(&mtime.nanos.to_le_bytes()),
+            What::Link { target } => version.update(b"\0link").update(target),
+        };
+        version.finalize().to_hex()[..32].to_owned()
     }
 
     /// The size of a file, nothing for the rest.
@@ -109,6 +125,15 @@ impl Manifest {
         Ok(manifest)
     }
 
+    /// What is the same in every list of one transfer: the names of what the user sends.
+    pub fn transfer(&self) -> [u8; 32] {
+        let mut names = blake3::Hasher::new();
+        for entry in self.entries.iter().filter(|entry| parent(&entry.path).is_none()) {
+            names.update(&entry.path).update(b"/");
+        }
+        *names.finalize().as_bytes()
+    }
+
     /// The place of a block in the sequence of all blocks, if the file has such a block.
     pub fn block_id(&self, file: u32, block: u64) -> Option<u64> {
         let entry = self.entries.get(file as usize)?;
@@ -132,6 +157,15 @@ impl Manifest {
             ));
         }
         Ok(bytes)
+    }
+
+    /// Reads and checks what came over the wire as a list of this transfer.
+    pub fn decode_of(transfer: [u8; 32], bytes: &[u8]) -> Result<Self> {
+        let manifest = Self::decode(bytes)?;
+        if manifest.transfer() != transfer {
+            return Err(Failure::new(Kind::Corrupt, "the list of files is not of the transfer that was announced"));
+        }
+        Ok(manifest)
     }
 
     /// Reads and checks what came over the wire.
@@ -195,7 +229,10 @@ fn check(entries: &[Entry], fold_case: bool) -> Result<()> {
                     return Err(refuse("is impossibly large"));
                 }
             }
-            What::Link { target } => check_link(&entry.path, target).map_err(refuse)?,
+            What::Link { target } if target.is_empty() || target.len() > MAX_PATH || target.contains(&0) => {
+                return Err(refuse("is a link to an impossible place"));
+            }
+            What::Link { .. } => {}
         }
     }
     Ok(())
@@ -219,12 +256,13 @@ fn check_component(name: &[u8]) -> Result<(), &'static str> {
         b"" => Err("has an empty name in its path, or is absolute"),
         b"." | b".." => Err("has . or .. in its path"),
         _ if name.len() > MAX_NAME => Err("has too long a name"),
-        _ if name.iter().any(|&b| b == 0 || b == b'\\') => Err("has a NUL or a backslash in its name"),
+        _ if name.contains(&0) => Err("has a NUL in its name"),
         _ => Ok(()),
     }
 }
 
-fn check_path(path: &[u8]) -> Result<(), &'static str> {
+/// Whether what is sent may have this path.
+pub fn check_path(path: &[u8]) -> Result<(), &'static str> {
     if path.len() > MAX_PATH {
         return Err("has too long a path");
     }
@@ -240,14 +278,9 @@ fn check_path(path: &[u8]) -> Result<(), &'static str> {
     if depth >= MAX_DEPTH { Err("is too deep in folders") } else { Ok(()) }
 }
 
-/// A link may go up, but not above the sent folder it is in, and then only down: with `..` after a name it could go up
-/// from wherever another link leads.
-fn check_link(path: &[u8], target: &[u8]) -> Result<(), &'static str> {
-    const OUTSIDE: &str =
-        "is a link that is absolute or leads out of the folder that is sent; send what it points to instead";
-    if target.len() > MAX_PATH {
-        return Err("is a link with too long a target");
-    }
+/// Whether a link could lead out of the sent folder that it is in. It may go up, but not above that folder, and then only
+/// down: with `..` after a name it could go up from wherever another link leads.
+pub fn leads_out(path: &[u8], target: &[u8]) -> bool {
     let folders_above = path.iter().filter(|&&b| b == b'/').count();
     let mut names = target.split(|&b| b == b'/').peekable();
     let mut ups = 0;
@@ -255,13 +288,7 @@ fn check_link(path: &[u8], target: &[u8]) -> Result<(), &'static str> {
         ups += 1;
     }
     // The topmost of the folders above is the one that is sent; a link beside it has no folder to stay in.
-    if ups >= folders_above {
-        return Err(OUTSIDE);
-    }
-    for name in names {
-        check_component(name).map_err(|_| OUTSIDE)?;
-    }
-    Ok(())
+    ups >= folders_above || names.any(|name| check_component(name).is_err())
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ fn round_trip() {
 #[test]
 fn hostile_names_are_refused() {
     let long = vec![b'x'; 256];
-    let names: [&[u8]; 17] = [
+    let names: [&[u8]; 15] = [
         b"",
         b"/",
         b"/etc/passwd",
@@ -51,8 +51,6 @@ fn hostile_names_are_refused() {
         b"a//b",
         b"a/",
         b"a\0b",
-        b"a\\b",
-        b"..\\x",
         b".pcc-1234",
         b".PCC-x/y",
         &long,
@@ -77,6 +75,9 @@ fn structure_is_checked() {
     refused(vec![file(b"a"), file(b"a/b")]);
     // Nothing is written through a link that came along.
     refused(vec![dir(b"d"), link(b"d/a", b"x"), file(b"d/a/b")]);
+    for target in [&b""[..], b"a\0b", &[b'x'; MAX_PATH + 1]] {
+        refused(vec![dir(b"d"), link(b"d/l", target)]);
+    }
     refused(vec![Entry {
         path: b"a".to_vec(),
         what: What::Dir { mode: 0o755, mtime: Mtime { secs: 0, nanos: 1_000_000_000 } },
@@ -110,8 +111,8 @@ fn case_matters_only_where_it_does() {
 }
 
 #[test]
-fn links_stay_inside() {
-    let within = |path: &[u8], target: &[u8]| Manifest::new(vec![dir(b"d"), dir(b"d/e"), link(path, target)]).is_ok();
+fn links_that_lead_out_are_known() {
+    let within = |path: &[u8], target: &[u8]| !leads_out(path, target);
     assert!(within(b"d/l", b"e"));
     assert!(within(b"d/l", b"e/f"));
     assert!(within(b"d/e/l", b"../x"));

@@ -1,18 +1,29 @@
 //! `pcc send` and `pcc recv`: files and folders over QUIC.
 
+mod asking;
 mod bitmap;
 mod blocks;
+mod choice;
 mod commit;
+mod credentials;
 mod disk;
+mod door;
+mod dry_run;
 mod endpoint;
 mod failure;
 mod folders;
+mod greeting;
+mod holes;
 mod identity;
+mod journal;
+mod keeper;
 mod manifest;
 mod offer;
 mod progress;
 mod protocol;
+mod rebind;
 mod receiver;
+mod selection;
 mod sender;
 mod session;
 mod source;
@@ -25,14 +36,16 @@ mod ticket;
 mod walk;
 
 use crate::exit::usage;
+use choice::Welcome;
 use commit::Rules;
-use failure::{Failure, Kind, Result};
+use failure::{Failure, Result};
 use pcc::Rate;
 use pcc_lab::quantity;
 use pcc_quic::{Algorithm, Transport};
-use progress::Reporter;
+use progress::{Event, Reporter};
 use rustix::fs::Mode;
-use std::io::{BufRead, Read};
+use selection::{Links, Selection};
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -41,34 +54,50 @@ use std::time::Duration;
 
 const SEND_EXAMPLES: &str = "\
 Examples:
-  pcc send photos/ notes.txt pcc1aeb...                    send a folder and a file
-  pcc send --max-rate 50mbit backup.tar pcc1aeb...         leave room for others
-  pcc send --controller cubic big.iso pcc1aeb...           compare congestion controllers
+  pcc send photos/ notes.txt                               send a folder and a file; asks for the ticket
+  pcc send --max-rate 50mbit --ticket-file t backup.tar    leave room for others; the ticket is in the file t
+  pcc send --dry-run --exclude '*.tmp' photos/             list what would be sent
+  PCC_TICKET=pcc1aeb... pcc send --controller cubic a.iso  compare congestion controllers
 
-The other side runs pcc recv, which prints the ticket. If a transfer is cut, run the same command again: only what is
-missing is sent. Permissions, times and links that stay inside a sent folder are kept, owners and the setuid, setgid and
-sticky bits are not; devices, sockets and links that lead out of it are refused before anything is sent. Other users of
-this machine can see the ticket among the arguments; with - in its place it is read from standard input.";
+The other side runs pcc recv, which prints the ticket. It is no argument, because other users of this machine can read
+those. Where nobody can be asked for it, put it into PCC_TICKET or a file. If a transfer is cut, run the same command
+again: only what is missing is sent. Permissions, times and links are kept, owners and the setuid, setgid and sticky bits
+are not. What cannot be sent, such as devices and sockets, is left out and named, and the exit code is then 15 unless
+--exclude names it too.";
 
 const RECV_EXAMPLES: &str = "\
 Examples:
   pcc recv                                                 receive into this folder
   pcc recv /srv/incoming --listen 0.0.0.0:4433             on a fixed port
   pcc recv --listen 0.0.0.0:4433 --advertise 203.0.113.7:4433   behind a port forwarding
+  pcc recv --from pccs4t... < /dev/null                    from this sender only, without asking
+  pcc recv --sync /srv/mirror                              only what is not there yet, or not the same
 
-The ticket is the only line on standard output. It admits one transfer; whoever has it may send, so treat it like a
-password. Nobody may do more with a file here than the sender allowed there, nor than your umask allows. A transfer
-that was cut lives in DIR/.pcc-*: run the same command again to take it up with the same ticket, or
-delete that folder to give it up.";
+The ticket is the only line on standard output. It admits one transfer. Treat it like a password; but as somebody else
+may learn it, you are asked for the code that pcc send shows to its user, and only the sender that shows it may send.
+What pcc recv says then has the sender's name for --from. Nobody may do more with a file here than the sender allowed
+there, nor than your umask allows. A transfer that was cut lives in DIR/.pcc-*: run the same command again to take it up
+with the same ticket, or delete that folder to give it up.";
 
 /// Sends files and folders to a waiting `pcc recv`.
 #[derive(clap::Args)]
 #[command(after_help = SEND_EXAMPLES, after_long_help = format!("{SEND_EXAMPLES}\n\n{}", failure::HELP))]
 pub struct SendArgs {
-    /// Files and folders to send, and last the ticket that pcc recv printed, or - to read it from standard input
-    // One list: clap takes an option between two for the end of the first, and quotes the ticket, a secret.
-    #[arg(required = true, value_name = "PATH... TICKET")]
-    arguments: Vec<PathBuf>,
+    /// Files and folders to send
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Read the ticket from this file, or with - from standard input, instead of PCC_TICKET or asking for it
+    #[arg(long, value_name = "FILE")]
+    ticket_file: Option<PathBuf>,
+    /// Leave out what matches: by its name, or, if the pattern has a slash, by its path from the named folder on
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+    /// What becomes of symbolic links below the named folders
+    #[arg(long, value_enum, default_value_t = Links::Keep)]
+    links: Links,
+    /// Send nothing unless all of it can be sent, and fail if a file changes meanwhile
+    #[arg(long)]
+    strict: bool,
     #[arg(
         long,
         value_name = "NAME",
@@ -82,6 +111,9 @@ pub struct SendArgs {
     /// Give up when the receiver cannot be reached, or nothing moves, for this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     timeout: u64,
+    /// List what would be sent, without a ticket and without sending it
+    #[arg(long)]
+    dry_run: bool,
     /// Print one JSON object per line on standard output
     #[arg(long)]
     json: bool,
@@ -100,12 +132,22 @@ pub struct RecvArgs {
     /// Put this address into the ticket too, for a receiver behind a port forwarding
     #[arg(long, value_name = "ADDR")]
     advertise: Vec<SocketAddr>,
+    /// Who may send: a sender that an earlier transfer named, or anyone who has the ticket, whoever comes first. Without
+    /// this you are asked for the code that the right sender shows
+    #[arg(long, value_name = "SENDER", value_parser = Welcome::parse)]
+    from: Option<Welcome>,
     /// Replace files that exist
     #[arg(long)]
     overwrite: bool,
+    /// Keep files that exist if they have the size and time of what comes, and replace those that have not
+    #[arg(long, conflicts_with = "overwrite")]
+    sync: bool,
     /// Do not keep the sender's permissions but only executable bits: who may read is up to the umask here
     #[arg(long)]
     no_perms: bool,
+    /// Refuse symbolic links that lead out of the sent folder they are in: another program here might follow them
+    #[arg(long)]
+    safe_links: bool,
     /// Give up when a sender is connected and nothing moves for this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     timeout: u64,
@@ -117,30 +159,30 @@ pub struct RecvArgs {
 /// Runs `pcc send`.
 pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
     let reporter = Arc::new(Reporter::new(args.json));
-    let SendArgs { arguments: mut paths, controller, max_rate, timeout, .. } = args;
-    let ticket = paths.pop().filter(|_| !paths.is_empty());
-    let ticket = ticket.ok_or_else(|| usage("name what to send, and after it the ticket that pcc recv printed"))?;
-    let ticket = ticket.to_string_lossy().into_owned();
+    let SendArgs { paths, ticket_file, exclude, links, strict, controller, max_rate, timeout, dry_run, .. } = args;
+    if paths.iter().any(|path| path.to_str().is_some_and(asking::is_ticket) && !path.exists()) {
+        return Err(usage(
+            "a ticket is no argument, because other users of this machine can read those; get a new one from pcc recv, \
+             and give it to pcc send when it asks, in PCC_TICKET, or in a file with --ticket-file",
+        ));
+    }
+    let selection = Selection::new(links, &exclude)?;
+    if dry_run {
+        let work = async { dry_run::run(&paths, &selection, &reporter) };
+        return Ok(finish(&reporter, work));
+    }
+    let ticket = asking::ticket(ticket_file.as_deref())?;
     let transport = Transport { algorithm: controller, max_rate, seed: fastrand::u64(..) };
     let patience = Duration::from_secs(timeout);
     let work = async {
-        let options = sender::Options { paths, ticket: read_ticket(ticket)?, transport, patience };
+        let (credentials, note) = keeper::sender_key()?;
+        if let Some(message) = &note {
+            reporter.event(&Event::Note { message });
+        }
+        let options = sender::Options { paths, selection, strict, ticket, credentials, transport, patience };
         sender::run(options, reporter.clone()).await
     };
     Ok(finish(&reporter, work))
-}
-
-/// The ticket as it is on the command line, or for `-` from standard input.
-fn read_ticket(mut ticket: String) -> Result<String> {
-    if ticket == "-" {
-        ticket.clear();
-        // Longer than any ticket; what is wrong with it is said where it is parsed.
-        let read = std::io::stdin().lock().take(1 << 16).read_line(&mut ticket);
-        read.map_err(|error| {
-            Failure::new(Kind::BadTicket, format!("cannot read the ticket from standard input: {error}"))
-        })?;
-    }
-    Ok(ticket)
 }
 
 /// Runs `pcc recv`.
@@ -149,10 +191,26 @@ pub fn recv(args: RecvArgs) -> anyhow::Result<ExitCode> {
     let umask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
     rustix::process::umask(umask);
     let reporter = Arc::new(Reporter::new(args.json));
-    let RecvArgs { dir, listen, advertise, overwrite, no_perms, timeout, .. } = args;
-    let rules =
-        Rules { overwrite, permissions: !no_perms, umask: umask.bits() as u32, patience: Duration::from_secs(timeout) };
-    let options = receiver::Options { dir, listen, advertise, rules };
+    let RecvArgs { dir, listen, advertise, from, overwrite, sync, no_perms, safe_links, timeout, .. } = args;
+    let welcome = match from {
+        Some(welcome) => welcome,
+        None if std::io::stdin().is_terminal() => Welcome::Confirmed,
+        None => {
+            return Err(usage(
+                "nobody can be asked for the sender's code, as standard input is no terminal; say with --from which \
+                 sender may send, or --from anyone for whoever comes first with the ticket",
+            ));
+        }
+    };
+    let rules = Rules {
+        overwrite: overwrite || sync,
+        sync,
+        permissions: !no_perms,
+        safe_links,
+        umask: umask.bits() as u32,
+        patience: Duration::from_secs(timeout),
+    };
+    let options = receiver::Options { dir, listen, advertise, welcome, rules };
     Ok(finish(&reporter, receiver::run(options, reporter.clone())))
 }
 

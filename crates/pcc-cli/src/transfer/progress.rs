@@ -24,10 +24,16 @@ const LOOK: Look = Look { template: "{bar:30} {bytes}/{total_bytes} {msg} ETA {e
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event<'a> {
+    /// Something that would be sent.
+    Entry { path: String, kind: &'static str, size: u64 },
     /// The receiver is ready.
     Ticket { ticket: &'a str, addresses: &'a [SocketAddr], resuming: bool },
     /// Blocks of an earlier attempt are hashed again.
     Checking { bytes: u64, total: u64 },
+    /// The receiver's user is asked for this code; `sender` is by what `--from` knows this sender.
+    Confirm { code: &'a str, sender: &'a str },
+    /// The user is asked for the code that this sender shows.
+    Ask { peer: String },
     /// The other side is connected and authenticated.
     Connected { peer: String },
     /// Both sides know what is to be sent, and what is there already.
@@ -86,10 +92,23 @@ impl Reporter {
         match event {
             Event::Ticket { resuming, .. } => {
                 let what = if *resuming { "Taking up an unfinished transfer. " } else { "" };
-                self.progress.line(&format!("{what}On the other machine: pcc send PATH... TICKET, with this ticket:"));
+                self.progress
+                    .line(&format!("{what}On the other machine: pcc send PATH..., which asks for this ticket:"));
             }
             Event::Checking { bytes, total } => {
                 self.show("checking what is there", &Snapshot { stored: *bytes, total: *total, ..Snapshot::default() });
+            }
+            Event::Entry { path, .. } => {
+                // Whoever stopped reading has seen enough.
+                let _ = show(&format!("{path}\n"));
+            }
+            Event::Confirm { code, .. } => {
+                self.progress
+                    .line(&format!("code {code}: the receiver's user is asked for it; tell them, but nobody else"));
+            }
+            Event::Ask { peer } => {
+                self.progress
+                    .line(&format!("{peer} has the ticket; type the code that pcc send shows there, and Enter:"));
             }
             Event::Connected { peer } => self.progress.line(&format!("connected to {peer}")),
             Event::Start { files, bytes, have } => {

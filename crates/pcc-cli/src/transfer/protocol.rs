@@ -33,11 +33,15 @@ pub struct Hello {
     pub manifest: [u8; 32],
     /// Its length in bytes.
     pub manifest_len: u32,
+    /// What is the same in every list of this transfer, see [`super::manifest::Manifest::transfer`].
+    pub transfer: [u8; 32],
 }
 
 /// The messages of the receiver.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Answer {
+    /// The proof is good, and the user is asked for the code that the sender shows.
+    Confirm,
     /// The proof is good and the manifest is not known yet.
     SendManifest,
     /// Still hashing what an earlier connection left behind.
@@ -59,7 +63,10 @@ pub enum Answer {
     /// Bytes verified and stored so far.
     Stored(u64),
     /// All is verified and has its final name.
-    Complete,
+    Complete {
+        /// Ranges of entries that were given up.
+        without: Vec<(u64, u64)>,
+    },
 }
 
 /// The head of a record on a data stream.
@@ -74,6 +81,15 @@ pub enum Record {
         /// The hash that the block must have.
         hash: [u8; 32],
     },
+    /// A block in which there is nothing but a hole; nothing follows.
+    Hole {
+        /// The index of the file in the manifest.
+        file: u32,
+        /// The index of the block in the file.
+        block: u32,
+        /// The hash of so many zeros at this place.
+        hash: [u8; 32],
+    },
     /// The BLAKE3 hash of a file of several blocks; nothing follows.
     Root {
         /// The index of the file in the manifest.
@@ -81,11 +97,19 @@ pub enum Record {
         /// The hash.
         hash: [u8; 32],
     },
+    /// The sender gives this file up; nothing follows.
+    Skip {
+        /// The index of the file in the manifest.
+        file: u32,
+    },
 }
 
 /// The length of an encoded [`Record`].
 pub const RECORD_LEN: usize = 40;
 const ROOT: u32 = u32::MAX;
+const SKIP: u32 = u32::MAX - 1;
+/// No file has so many blocks.
+const HOLE: u32 = 1 << 31;
 /// The reason in a close that confirms the completion.
 const DONE: &[u8] = b"done";
 
@@ -94,7 +118,9 @@ impl Record {
     pub fn encode(&self) -> [u8; RECORD_LEN] {
         let (file, block, hash) = match self {
             Record::Block { file, block, hash } => (file, *block, hash),
+            Record::Hole { file, block, hash } => (file, block | HOLE, hash),
             Record::Root { file, hash } => (file, ROOT, hash),
+            Record::Skip { file } => (file, SKIP, &[0; 32]),
         };
         let mut bytes = [0; RECORD_LEN];
         bytes[..4].copy_from_slice(&file.to_le_bytes());
@@ -110,6 +136,8 @@ impl Record {
         hash.copy_from_slice(&bytes[8..]);
         match word(4) {
             ROOT => Record::Root { file: word(0), hash },
+            SKIP => Record::Skip { file: word(0) },
+            block if block & HOLE != 0 => Record::Hole { file: word(0), block: block & !HOLE, hash },
             block => Record::Block { file: word(0), block, hash },
         }
     }
@@ -166,6 +194,8 @@ pub fn is_done(error: &ConnectionError) -> bool {
 pub fn connection_failure(error: &ConnectionError) -> Failure {
     // TLS alerts in QUIC's range for them, RFC 9001 4.8.
     const NO_APPLICATION_PROTOCOL: u64 = 0x100 + 120;
+    // RFC 9000 20.1: how the door turns away whoever does not hold the ticket.
+    const CONNECTION_REFUSED: u64 = 2;
     let code = match error {
         ConnectionError::TransportError(e) => u64::from(e.code),
         ConnectionError::ConnectionClosed(e) => u64::from(e.error_code),
@@ -174,6 +204,11 @@ pub fn connection_failure(error: &ConnectionError) -> Failure {
     let version = "the other side runs another version of pcc; use the same on both sides";
     match error {
         _ if code == NO_APPLICATION_PROTOCOL => Failure::new(Kind::Version, version),
+        ConnectionError::ConnectionClosed(_) if code == CONNECTION_REFUSED => Failure::new(
+            Kind::WrongTicket,
+            "the receiver at this address does not know the ticket's secret; use the ticket that pcc recv printed last, \
+             and the same version of pcc",
+        ),
         ConnectionError::VersionMismatch => Failure::new(Kind::Version, version),
         ConnectionError::TransportError(e) if (0x100..0x200).contains(&code) => Failure::new(
             Kind::WrongTicket,
@@ -199,7 +234,9 @@ mod tests {
 
     #[test]
     fn records_round_trip() {
-        for record in [Record::Block { file: 3, block: 9, hash: [5; 32] }, Record::Root { file: 4, hash: [6; 32] }] {
+        let block = Record::Block { file: 3, block: 9, hash: [5; 32] };
+        let hole = Record::Hole { file: 6, block: 7, hash: [8; 32] };
+        for record in [block, hole, Record::Root { file: 4, hash: [6; 32] }, Record::Skip { file: 5 }] {
             assert_eq!(Record::decode(&record.encode()), record);
         }
     }
@@ -217,7 +254,7 @@ mod tests {
 
     #[test]
     fn hello_fits_its_limit() {
-        let hello = Hello { proof: [255; 32], manifest: [255; 32], manifest_len: u32::MAX };
+        let hello = Hello { proof: [255; 32], manifest: [255; 32], manifest_len: u32::MAX, transfer: [255; 32] };
         assert!(postcard::to_stdvec(&hello).unwrap().len() <= MAX_HELLO);
     }
 }

@@ -1,41 +1,29 @@
 //! `pcc recv`: waits for a sender that has the ticket.
 
+use super::choice::{Candidates, Welcome};
 use super::commit::Rules;
+use super::door::Door;
 use super::endpoint;
 use super::failure::{Context, Failure, Kind, Result};
-use super::identity::proof;
 use super::progress::{Event, Reporter};
-use super::protocol::{self, Hello, MAX_HELLO, connection_failure};
+use super::protocol;
 use super::session::{self, End, Peer, Shared, State};
-use super::staging::Staging;
+use super::staging::{Holder, Staging};
 use super::ticket::Ticket;
 use crate::signals::interrupted;
-use noq::{ConnectionError, Endpoint, Incoming};
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use noq::Endpoint;
+use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
-use tokio::task::{AbortHandle, JoinHandle, JoinSet, spawn_blocking};
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, sleep_until, timeout};
 
-/// A connection that has not proved to know the secret after this long is closed.
-const PATIENCE: Duration = Duration::from_secs(6);
-/// Connections without a proof that are served at once; further ones are turned away.
-const MAX_STRANGERS: usize = 16;
-/// The most of these from one address.
-const MAX_PER_ADDRESS: usize = 4;
-/// From so many on, each must first show that it receives at its address. Fewer than from one address, so that nobody
-/// can use up the share of another.
-const VALIDATE_FROM: usize = 2;
 /// How long a sender that has not heard of the completion may come back to hear it.
 const FAREWELL: Duration = Duration::from_secs(30);
-
 /// How long the disk may take when the command is to end.
 const DISK: Duration = Duration::from_secs(5);
-
-/// A connection attempt, after the proof or without.
-type Arrival = (SocketAddr, Result<Peer>);
 
 /// Where to listen, and what to do with what comes.
 pub struct Options {
@@ -45,6 +33,8 @@ pub struct Options {
     pub listen: Option<SocketAddr>,
     /// Further addresses for the ticket.
     pub advertise: Vec<SocketAddr>,
+    /// Who may send.
+    pub welcome: Welcome,
     /// What the user wants of what comes.
     pub rules: Rules,
 }
@@ -52,21 +42,20 @@ pub struct Options {
 /// A receiver that listens.
 pub struct Receiver {
     endpoint: Endpoint,
-    secret: [u8; 32],
+    door: Door,
     shared: Arc<Shared>,
     /// Tells what became of what an earlier start left: whether it is complete.
     resume: Option<oneshot::Receiver<Result<bool>>>,
     reporter: Arc<Reporter>,
-    strangers: JoinSet<Arrival>,
-    /// Where the strangers come from.
-    waiting: Vec<(IpAddr, AbortHandle)>,
+    welcome: Welcome,
+    candidates: Candidates,
     session: Option<Session>,
     /// Set when all is done but for the sender's confirmation.
     farewell: Option<Instant>,
 }
 
 struct Session {
-    manifest: [u8; 32],
+    holder: Holder,
     connection: noq::Connection,
     task: JoinHandle<End>,
 }
@@ -95,7 +84,7 @@ fn listen(options: &Options, staging: &mut Staging) -> Result<(Endpoint, Ticket)
     staging.save(bound.port())?;
     let identity = &staging.identity;
     let addresses = endpoint::reachable(bound, &options.advertise)?;
-    let ticket = Ticket { certificate: identity.certificate_hash(), secret: identity.secret, addresses };
+    let ticket = Ticket { certificate: identity.credentials.hash(), secret: identity.secret, addresses };
     Ok((endpoint::server(identity, socket)?, ticket))
 }
 
@@ -115,26 +104,26 @@ impl Receiver {
         for message in &staging.skipped {
             reporter.event(&Event::Note { message });
         }
-        let encoded = staging.manifest()?;
+        let bound = staging.bound()?;
         let (endpoint, ticket) = match listen(&options, &mut staging) {
             Ok(ready) => ready,
             Err(failure) => {
-                if encoded.is_none() {
+                if bound.is_none() {
                     // Nothing is in it.
                     let _ = staging.remove();
                 }
                 return Err(failure);
             }
         };
-        let (shared, resume) = Shared::start(staging, encoded, options.rules, reporter.clone()).await;
+        let (shared, resume) = Shared::start(staging, bound, options.rules, reporter.clone()).await;
         let receiver = Self {
+            door: Door::open(endpoint.clone(), ticket.secret),
             endpoint,
-            secret: ticket.secret,
             shared,
             resume: Some(resume),
             reporter,
-            strangers: JoinSet::new(),
-            waiting: Vec::new(),
+            welcome: options.welcome,
+            candidates: Candidates::default(),
             session: None,
             farewell: None,
         };
@@ -161,14 +150,19 @@ impl Receiver {
                 }
             };
             tokio::select! {
-                incoming = self.endpoint.accept() => match incoming {
-                    Some(incoming) => self.meet(incoming),
+                arrival = self.door.next() => match arrival {
+                    Some((address, Ok(peer))) => self.admit(address, peer).await?,
+                    Some((address, Err(failure))) => self.refused(address, &failure),
                     None => return Err(Failure::new(Kind::Other, "the network endpoint closed")),
                 },
-                Some(Ok((address, arrival))) = self.strangers.join_next() => match arrival {
-                    Ok(peer) => self.admit(address, peer).await?,
-                    Err(failure) => self.refused(address, &failure),
-                },
+                chosen = self.candidates.chosen(&self.reporter) => {
+                    let (address, peer) = chosen?;
+                    let sender = peer.sender;
+                    let message = format!("confirmed; pcc recv --from {sender} takes what this sender sends without asking");
+                    self.reporter.event(&Event::Note { message: &message });
+                    self.welcome = Welcome::Only(sender);
+                    self.admit(address, peer).await?;
+                }
                 resumed = outcome(&mut self.resume) => {
                     if resumed? {
                         self.say_farewell();
@@ -188,43 +182,45 @@ impl Receiver {
         }
     }
 
-    fn meet(&mut self, incoming: Incoming) {
-        self.waiting.retain(|(_, task)| !task.is_finished());
-        let address = incoming.remote_address();
-        let ip = address.ip().to_canonical();
-        if self.waiting.len() >= MAX_STRANGERS {
-            incoming.refuse();
-        } else if self.waiting.len() >= VALIDATE_FROM && !incoming.remote_address_validated() {
-            // Fails only for an address that is validated.
-            let _ = incoming.retry();
-        } else if self.waiting.iter().filter(|(other, _)| *other == ip).count() >= MAX_PER_ADDRESS {
-            incoming.refuse();
-        } else {
-            let secret = self.secret;
-            let task = self.strangers.spawn(async move { (address, authenticate(incoming, secret).await) });
-            self.waiting.push((ip, task));
-        }
-    }
-
     fn refused(&self, address: SocketAddr, failure: &Failure) {
         let (kind, reason) = (failure.kind.name(), failure.message.clone());
         self.reporter.event(&Event::Refused { peer: endpoint::shown(address), kind, reason });
     }
 
-    /// Starts the session of a sender that proved the secret.
+    /// Starts the session of a sender that proved the secret, if it is welcome.
     async fn admit(&mut self, address: SocketAddr, peer: Peer) -> Result<()> {
-        let wanted = peer.hello.manifest;
-        let bound = self.shared.bound().or(self.session.as_ref().map(|session| session.manifest));
-        if bound.is_some_and(|bound| bound != wanted) {
-            let failure = Failure::new(
-                Kind::WrongTicket,
-                "this ticket is already in use for another transfer (or the files changed since); \
-                 finish that one, or run pcc recv for a new ticket",
-            );
-            protocol::close(&peer.connection, &failure);
-            self.refused(address, &failure);
-            return Ok(());
-        }
+        let bound = self.shared.bound().or(self.session.as_ref().map(|session| session.holder));
+        let refusal = match (bound, self.welcome) {
+            (Some(holder), _) if holder.sender != peer.sender => {
+                "another sender has used this ticket; if that was not you, somebody else has it: \
+                 run pcc recv in another folder for a new one"
+                    .to_owned()
+            }
+            (Some(holder), _) if holder != peer.holder() => "this ticket is already in use for another transfer; \
+                 finish that one, or run pcc recv for a new ticket"
+                .to_owned(),
+            (None, Welcome::Only(sender)) if sender != peer.sender => {
+                format!(
+                    "this receiver takes what {sender} sends, but this sender is {}; see pcc recv --from",
+                    peer.sender
+                )
+            }
+            (None, Welcome::Confirmed) => {
+                if let Err(failure) = self.candidates.add(address, peer, &self.reporter).await {
+                    self.refused(address, &failure);
+                }
+                return Ok(());
+            }
+            _ => return self.begin(address, peer).await,
+        };
+        let failure = Failure::new(Kind::WrongTicket, refusal);
+        protocol::close(&peer.connection, &failure);
+        self.refused(address, &failure);
+        Ok(())
+    }
+
+    /// Starts the session of a sender. An earlier one of the same transfer ends.
+    async fn begin(&mut self, address: SocketAddr, peer: Peer) -> Result<()> {
         if let Some(old) = self.session.take() {
             let failure = Failure::new(Kind::Replaced, "a newer connection of the same transfer took over");
             protocol::close(&old.connection, &failure);
@@ -240,9 +236,9 @@ impl Receiver {
             }
         }
         self.reporter.event(&Event::Connected { peer: endpoint::shown(address) });
-        let connection = peer.connection.clone();
+        let (holder, connection) = (peer.holder(), peer.connection.clone());
         let task = tokio::spawn(session::run(peer, address, self.shared.clone()));
-        self.session = Some(Session { manifest: wanted, connection, task });
+        self.session = Some(Session { holder, connection, task });
         Ok(())
     }
 
@@ -284,7 +280,6 @@ impl Receiver {
             // Everything has its final name: only the wait for the sender was cut short.
             result = Ok(());
         }
-        self.strangers.abort_all();
         let session = self.session.take();
         let state = async {
             if let Some(session) = session {
@@ -302,8 +297,8 @@ impl Receiver {
         let _ = timeout(Duration::from_secs(2), self.endpoint.wait_idle()).await;
         match result {
             Ok(()) => {
-                self.shared.report_done();
-                kept
+                let done = self.shared.report_done();
+                kept.and(done)
             }
             Err(failure) => Err(failure),
         }
@@ -331,46 +326,5 @@ fn dispose(state: State, done: bool) -> Result<()> {
         State::Fresh(staging) => staging.remove(),
         State::Bound(store) if store.is_untouched() || (done && store.is_published()) => store.into_staging().remove(),
         State::Bound(_) | State::Gone => Ok(()),
-    }
-}
-
-/// Why a stranger did not get as far as a connection.
-fn stranger_failure(error: &ConnectionError) -> Failure {
-    match (connection_failure(error), error) {
-        // That failure is worded for a sender.
-        (failure, ConnectionError::TransportError(e)) if failure.kind == Kind::WrongTicket => {
-            Failure::new(Kind::Other, format!("what came is no connection of pcc send ({e})"))
-        }
-        (failure, _) => failure,
-    }
-}
-
-/// Gives a stranger a few seconds to prove that it knows the secret.
-async fn authenticate(incoming: Incoming, secret: [u8; 32]) -> Result<Peer> {
-    let deadline = Instant::now() + PATIENCE;
-    let late = || Failure::new(Kind::WrongTicket, "no proof of the ticket's secret in time");
-    let connecting = incoming.accept().map_err(|e| stranger_failure(&e))?;
-    let connection = match tokio::time::timeout_at(deadline, connecting).await {
-        Ok(connected) => connected.map_err(|e| stranger_failure(&e))?,
-        Err(_) => return Err(late()),
-    };
-    let prove = async {
-        let (send, mut recv) = connection.accept_bi().await.map_err(|e| connection_failure(&e))?;
-        let hello: Hello = protocol::receive(&mut recv, MAX_HELLO).await?;
-        // Comparison of `blake3::Hash` takes constant time.
-        if proof(&connection, &secret)? != hello.proof {
-            return Err(Failure::new(
-                Kind::WrongTicket,
-                "the ticket's secret is wrong; use the ticket that pcc recv printed",
-            ));
-        }
-        Ok((send, hello))
-    };
-    match tokio::time::timeout_at(deadline, prove).await.unwrap_or_else(|_| Err(late())) {
-        Ok((send, hello)) => Ok(Peer { connection, send, hello }),
-        Err(failure) => {
-            protocol::close(&connection, &failure);
-            Err(failure)
-        }
     }
 }

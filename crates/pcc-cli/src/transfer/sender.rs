@@ -1,11 +1,13 @@
 //! `pcc send`.
 
 use super::bitmap::Bitmap;
+use super::credentials::{Credentials, NAME, SenderId};
 use super::endpoint;
 use super::failure::{Failure, Kind, Result};
-use super::identity::{SERVER_NAME, proof};
+use super::identity::{code, proof};
 use super::progress::{Event, INTERVAL, Reporter, Snapshot};
 use super::protocol::{self, Answer, BATCH, Hello, MAX_MESSAGE, connection_failure};
+use super::selection::Selection;
 use super::source::{Batch, Source};
 use super::stall::{self, Look, stalled};
 use super::ticket::Ticket;
@@ -27,16 +29,25 @@ const HANDSHAKE: Duration = Duration::from_secs(8);
 const STAGGER: Duration = Duration::from_millis(100);
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
+/// How long the receiver's user may take to type the code.
+const CONFIRMATION: Duration = Duration::from_secs(24 * 3600);
 /// How long the disk may take to read on when nothing has moved.
 const DISK: Duration = Duration::from_secs(5);
 /// How often the receiver hears that reading goes on while there is nothing to send.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
+/// How often files that change while they are sent are listed and tried again.
+const LISTED_AGAIN: u32 = 2;
+/// How often to look whether all that was sent is stored.
+const LOOKING: Duration = Duration::from_millis(100);
 /// Batches that are read ahead.
 const READ_AHEAD: usize = 8;
 
 /// How an attempt to transfer ended.
 enum End {
-    Complete,
+    /// All is complete but for these entries.
+    Complete(Vec<(u64, u64)>),
+    /// All is there but for what is to be listed again.
+    ListAgain,
     /// The connection was lost: another attempt may succeed.
     Lost(Failure),
     Failed(Failure),
@@ -53,12 +64,30 @@ impl From<Failure> for End {
     }
 }
 
+/// Why a connection is given up.
+enum Stop {
+    Failed(Failure),
+    ListAgain,
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Stop::Failed(failure)
+    }
+}
+
 /// What to send to whom, and how.
 pub struct Options {
     /// The files and folders to send.
     pub paths: Vec<PathBuf>,
+    /// What of them.
+    pub selection: Selection,
+    /// Whether all of it must arrive.
+    pub strict: bool,
     /// The ticket as the receiver printed it.
     pub ticket: String,
+    /// By what the receiver knows this sender.
+    pub credentials: Credentials,
     /// The congestion controller and its limits.
     pub transport: Transport,
     /// Gives up after so long without the receiver.
@@ -66,7 +95,12 @@ pub struct Options {
 }
 
 struct Sender {
+    paths: Vec<PathBuf>,
+    selection: Selection,
+    strict: bool,
+    listed_again: u32,
     ticket: Ticket,
+    id: SenderId,
     endpoint: Endpoint,
     config: ClientConfig,
     reporter: Arc<Reporter>,
@@ -78,16 +112,33 @@ struct Sender {
 
 /// Sends, and keeps trying until it is done or hopeless.
 pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
-    let Options { paths, ticket, transport, patience } = options;
+    let Options { paths, selection, strict, ticket, credentials, transport, patience } = options;
     let ticket: Ticket = ticket.parse()?;
-    let source = spawn_blocking(move || Source::find(&paths)).await.map_err(|e| Failure::new(Kind::Other, e))??;
+    let source = find(&paths, &selection).await?;
     for message in &source.left_out {
         reporter.event(&Event::Note { message });
     }
-    let (endpoint, config) = endpoint::client(&transport, ticket.certificate)?;
+    if strict && !source.left_out.is_empty() {
+        return Err(Failure::new(Kind::Source, "not everything can be sent, as --strict wants: see above"));
+    }
+    let (endpoint, config) = endpoint::client(&transport, &credentials, &ticket)?;
     let now = Instant::now();
-    let mut sender =
-        Sender { ticket, endpoint, config, reporter, started: None, moved: 0, last_contact: now, patience };
+    let id = SenderId(credentials.hash());
+    let mut sender = Sender {
+        paths,
+        selection,
+        strict,
+        listed_again: 0,
+        ticket,
+        id,
+        endpoint,
+        config,
+        reporter,
+        started: None,
+        moved: 0,
+        last_contact: now,
+        patience,
+    };
     let endpoint = sender.endpoint.clone();
     // It outlives the close: a connection that is dropped before would give no reason.
     let work = sender.keep_trying(source);
@@ -105,6 +156,11 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     result
 }
 
+async fn find(paths: &[PathBuf], selection: &Selection) -> Result<Source> {
+    let (paths, selection) = (paths.to_vec(), selection.clone());
+    spawn_blocking(move || Source::find(&paths, &selection)).await.map_err(|e| Failure::new(Kind::Other, e))?
+}
+
 impl Sender {
     async fn keep_trying(&mut self, mut source: Source) -> Result<()> {
         let patience = self.patience;
@@ -117,12 +173,19 @@ impl Sender {
                 pause = FIRST_PAUSE;
             }
             match end {
-                End::Complete => {
-                    let seconds = self.started.map_or(0.0, |started| started.elapsed().as_secs_f64());
-                    let (files, bytes, moved) = (source.manifest.files, source.manifest.bytes, self.moved);
-                    let bits_per_second = moved as f64 * 8.0 / seconds.max(1e-6);
-                    self.reporter.event(&Event::Done { files, bytes, moved, seconds, bits_per_second });
-                    return Ok(());
+                End::Complete(without) => return self.done(&source, &without),
+                End::ListAgain => {
+                    self.listed_again += 1;
+                    for (&file, why) in &source.trouble {
+                        let name = source.manifest.entries[file as usize].shown();
+                        let message = format!("\"{name}\" is not sent as it was: {why}");
+                        self.reporter.event(&Event::Note { message: &message });
+                    }
+                    if self.strict {
+                        let message = "files changed while they were sent, and --strict is given; send them when they are at rest";
+                        return Err(Failure::new(Kind::Source, message));
+                    }
+                    source = find(&self.paths, &self.selection).await?;
                 }
                 End::Failed(failure) => return Err(failure),
                 End::Lost(failure) if self.last_contact.elapsed() + pause > patience => {
@@ -145,6 +208,29 @@ impl Sender {
         }
     }
 
+    /// Reports the completion; a failure if something is missing.
+    fn done(&self, source: &Source, without: &[(u64, u64)]) -> Result<()> {
+        let entries = &source.manifest.entries;
+        let missing: Vec<u64> = without.iter().flat_map(|&(first, count)| first..first.saturating_add(count)).collect();
+        let (mut files, mut bytes) = (source.manifest.files, source.manifest.bytes);
+        for &file in &missing {
+            let Some(entry) = entries.get(file as usize).filter(|entry| entry.size() > 0) else {
+                return Err(Failure::new(Kind::Other, "the receiver lacks what was never sent"));
+            };
+            let why = source.trouble.get(&(file as u32)).map_or("it could not be read as it was", String::as_str);
+            let message = format!("\"{}\" did not arrive: {why}", entry.shown());
+            self.reporter.event(&Event::Note { message: &message });
+            (files, bytes) = (files - 1, bytes - entry.size());
+        }
+        let seconds = self.started.map_or(0.0, |started| started.elapsed().as_secs_f64());
+        let bits_per_second = self.moved as f64 * 8.0 / seconds.max(1e-6);
+        self.reporter.event(&Event::Done { files, bytes, moved: self.moved, seconds, bits_per_second });
+        match missing.len() + source.left_out.len() {
+            0 => Ok(()),
+            missing => Err(Failure::incomplete(missing)),
+        }
+    }
+
     /// The source comes back, with what was learnt about it. An error means that it did not.
     async fn attempt(&mut self, source: Source) -> Result<(Source, End)> {
         let connection = match self.connect().await {
@@ -156,11 +242,16 @@ impl Sender {
         Ok((
             source,
             match result {
-                Ok(()) => {
+                Ok(without) => {
                     protocol::close_done(&connection);
-                    End::Complete
+                    End::Complete(without)
                 }
-                Err(failure) => {
+                Err(Stop::ListAgain) => {
+                    let reason = "files changed while they were sent; the sender lists them again";
+                    protocol::close(&connection, &Failure::new(Kind::Source, reason));
+                    End::ListAgain
+                }
+                Err(Stop::Failed(failure)) => {
                     // When the other side closed the connection, its reason explains whatever failed here.
                     let failure = match connection.close_reason() {
                         Some(reason) if failure.kind == Kind::Other => connection_failure(&reason),
@@ -195,41 +286,48 @@ impl Sender {
         Err(worst.unwrap_or_else(|| Failure::new(Kind::BadTicket, "the ticket names no address")))
     }
 
-    async fn transfer(&mut self, connection: &Connection, source: Source) -> Result<(Source, Result<()>)> {
+    /// What arrived is all but what is named; else why it did not.
+    async fn transfer(
+        &mut self,
+        connection: &Connection,
+        source: Source,
+    ) -> Result<(Source, Result<Vec<(u64, u64)>, Stop>)> {
         let (have, finished, control, bytes) = match self.agree(connection, &source).await {
             Ok(agreed) => agreed,
-            Err(failure) => return Ok((source, Err(failure))),
+            Err(failure) => return Ok((source, Err(failure.into()))),
         };
         endpoint::follow_path(connection);
         let total = source.manifest.bytes;
         let (batches, queue) = mpsc::channel(READ_AHEAD);
         let (read, heard) = (source.blocks_read.clone(), Cell::new(0));
         let progress = || (heard.get(), read.load(Ordering::Relaxed), connection.stats().frame_tx.stream);
+        let give_up = self.listed_again == LISTED_AGAIN;
         let reader = spawn_blocking(move || {
             let mut source = source;
-            let result = source.read(&have, &finished, &batches);
-            (source, result)
+            source.read(&have, &finished, give_up, &batches);
+            source
         });
         let mut reader = Reader { handle: Some(reader), finished: None };
         let stored = Cell::new(bytes);
         let result = tokio::select! {
-            result = listen(control, &stored, &heard, total) => result,
-            () = stalled(|| Look { progress: progress(), limit: self.patience }) => Err(self.nothing_moves()),
-            failure = show_life(connection, &read) => Err(failure),
-            failure = pump(connection, queue, &mut reader) => Err(failure),
-            () = self.report(connection, &stored, total) => Ok(()),
+            result = listen(control, &stored, &heard, total) => result.map_err(Stop::Failed),
+            () = stalled(|| Look { progress: progress(), limit: self.patience }) => Err(self.nothing_moves().into()),
+            failure = show_life(connection, &read) => Err(failure.into()),
+            failure = pump(connection, queue) => Err(failure.into()),
+            () = is_to_list_again(&mut reader, &stored, bytes), if !give_up => Err(Stop::ListAgain),
+            () = self.report(connection, &stored, total) => Ok(Vec::new()),
         };
         if stored.get() > 0 {
             self.report_once(connection, if result.is_ok() { total } else { stored.get() }, total);
         }
         // The queue is gone, so the reader stops at the next block, unless the disk is what nothing comes from.
-        let (source, read) = match &result {
-            Err(failure) if failure.kind == Kind::Stalled => {
+        let source = match &result {
+            Err(Stop::Failed(failure)) if failure.kind == Kind::Stalled => {
                 tokio::time::timeout(DISK, reader.wait()).await.map_err(|_| failure.clone())??
             }
             _ => reader.wait().await?,
         };
-        Ok((source, read.and(result)))
+        Ok((source, result))
     }
 
     /// Shows the proof and the manifest, and learns what is there already: blocks, files, and how many bytes.
@@ -237,12 +335,18 @@ impl Sender {
         let (mut send, mut control) = connection.open_bi().await.map_err(|e| connection_failure(&e))?;
         let proof = *proof(connection, &self.ticket.secret)?.as_bytes();
         let manifest = *blake3::hash(&source.encoded).as_bytes();
-        protocol::send(&mut send, &Hello { proof, manifest, manifest_len: source.encoded.len() as u32 }).await?;
+        let (manifest_len, transfer) = (source.encoded.len() as u32, source.manifest.transfer());
+        protocol::send(&mut send, &Hello { proof, manifest, manifest_len, transfer }).await?;
         let mut checked = (0, 0);
         let mut deadline = self.deadline(1);
         loop {
             let answer = tokio::time::timeout_at(deadline, protocol::receive(&mut control, MAX_MESSAGE)).await;
             match answer.unwrap_or_else(|_| Err(self.nothing_moves()))? {
+                Answer::Confirm => {
+                    let (code, sender) = (code(connection)?, self.id.to_string());
+                    self.reporter.event(&Event::Confirm { code: &code, sender: &sender });
+                    deadline = tokio::time::Instant::now() + CONFIRMATION;
+                }
                 Answer::SendManifest => {
                     for at in (0..source.encoded.len()).step_by(BATCH) {
                         let piece = source.encoded.slice(at..source.encoded.len().min(at + BATCH));
@@ -278,7 +382,7 @@ impl Sender {
                     self.last_contact = Instant::now();
                     return Ok((have, finished, control, bytes));
                 }
-                Answer::Stored(_) | Answer::Complete => {
+                Answer::Stored(_) | Answer::Complete { .. } => {
                     return Err(Failure::new(Kind::Other, "the receiver answered out of turn"));
                 }
             }
@@ -326,7 +430,7 @@ fn remote(connection: &Connection) -> SocketAddr {
 async fn connect_to(endpoint: &Endpoint, config: ClientConfig, address: SocketAddr) -> Result<Connection> {
     let shown = endpoint::shown(address);
     let connecting = endpoint
-        .connect_with(config, address, SERVER_NAME)
+        .connect_with(config, address, NAME)
         .map_err(|e| Failure::new(Kind::LostPeer, format!("cannot connect to {shown}: {e}")))?;
     match tokio::time::timeout(HANDSHAKE, connecting).await {
         Ok(Ok(connection)) => Ok(connection),
@@ -338,8 +442,8 @@ async fn connect_to(endpoint: &Endpoint, config: ClientConfig, address: SocketAd
     }
 }
 
-/// Takes what the receiver says until it says that all is complete.
-async fn listen(mut control: RecvStream, stored: &Cell<u64>, heard: &Cell<u64>, total: u64) -> Result<()> {
+/// Takes what the receiver says until it says that all is complete, but for these entries.
+async fn listen(mut control: RecvStream, stored: &Cell<u64>, heard: &Cell<u64>, total: u64) -> Result<Vec<(u64, u64)>> {
     loop {
         match protocol::receive(&mut control, MAX_MESSAGE).await? {
             Answer::Stored(bytes) => {
@@ -348,14 +452,14 @@ async fn listen(mut control: RecvStream, stored: &Cell<u64>, heard: &Cell<u64>, 
                     heard.set(heard.get() + 1);
                 }
             }
-            Answer::Complete => return Ok(()),
+            Answer::Complete { without } => return Ok(without),
             _ => return Err(Failure::new(Kind::Other, "the receiver answered out of turn")),
         }
     }
 }
 
 /// Puts batches on streams until the last one, and then waits; ends only by failing.
-async fn pump(connection: &Connection, mut queue: mpsc::Receiver<Batch>, reader: &mut Reader) -> Failure {
+async fn pump(connection: &Connection, mut queue: mpsc::Receiver<Batch>) -> Failure {
     // Older streams go first, and so do their repairs after a loss: what is not finished when the path is cut is little.
     let mut priority = -1;
     while let Some(mut batch) = queue.recv().await {
@@ -364,9 +468,17 @@ async fn pump(connection: &Connection, mut queue: mpsc::Receiver<Batch>, reader:
         }
         priority = priority.saturating_sub(1);
     }
-    match reader.failure().await {
-        Some(failure) => failure,
-        None => std::future::pending().await,
+    std::future::pending().await
+}
+
+/// Ends when something was not as it was listed, and all else that was read is stored.
+async fn is_to_list_again(reader: &mut Reader, stored: &Cell<u64>, before: u64) {
+    if let Some(source) = reader.finished().await.filter(|source| !source.trouble.is_empty()) {
+        while stored.get() < before + source.handed_on {
+            tokio::time::sleep(LOOKING).await;
+        }
+    } else {
+        std::future::pending().await
     }
 }
 
@@ -397,12 +509,10 @@ async fn send_stream(connection: &Connection, chunks: &mut [bytes::Bytes], prior
     stream.finish().map_err(|e| failed(e.into()))
 }
 
-type ReadResult = (Source, Result<()>);
-
-/// The task that reads and hashes files, and its result once it has ended.
+/// The task that reads and hashes files, and the source once it has ended.
 struct Reader {
-    handle: Option<tokio::task::JoinHandle<ReadResult>>,
-    finished: Option<ReadResult>,
+    handle: Option<tokio::task::JoinHandle<Source>>,
+    finished: Option<Source>,
 }
 
 impl Reader {
@@ -415,14 +525,11 @@ impl Reader {
         Ok(())
     }
 
-    async fn failure(&mut self) -> Option<Failure> {
-        if let Err(failure) = self.join().await {
-            return Some(failure);
-        }
-        self.finished.as_ref().and_then(|(_, result)| result.as_ref().err().cloned())
+    async fn finished(&mut self) -> Option<&Source> {
+        self.join().await.ok().and(self.finished.as_ref())
     }
 
-    async fn wait(mut self) -> Result<ReadResult> {
+    async fn wait(mut self) -> Result<Source> {
         self.join().await?;
         self.finished.ok_or_else(|| Failure::new(Kind::Other, "the reading thread is gone"))
     }

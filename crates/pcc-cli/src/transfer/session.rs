@@ -2,13 +2,14 @@
 
 use super::blocks;
 use super::commit::Rules;
+use super::credentials::SenderId;
 use super::endpoint;
 use super::failure::{Failure, Kind, Result};
 use super::manifest::Manifest;
 use super::offer;
 use super::progress::{Event, INTERVAL, Reporter, Snapshot};
 use super::protocol::{self, Answer, Hello, RECORD_LEN, Record, connection_failure};
-use super::staging::Staging;
+use super::staging::{Bound, Holder, Staging};
 use super::stall::{self, disk_is_stuck, nothing_came, stalled};
 use super::store::{Admitted, Store};
 use noq::{Connection, PathId, ReadExactError, RecvStream, SendStream};
@@ -31,12 +32,21 @@ const CONFIRMATION: Duration = Duration::from_secs(10);
 
 /// A sender that proved the secret.
 pub struct Peer {
+    /// Who it is.
+    pub sender: SenderId,
     /// The connection to the sender.
     pub connection: Connection,
     /// The control stream to it.
     pub send: SendStream,
     /// The sender's first message.
     pub hello: Hello,
+}
+
+impl Peer {
+    /// What a transfer of this sender is bound to.
+    pub fn holder(&self) -> Holder {
+        Holder { sender: self.sender, transfer: self.hello.transfer }
+    }
 }
 
 /// The state of the transfer between sessions.
@@ -68,7 +78,7 @@ pub struct Shared {
     state: Arc<tokio::sync::Mutex<State>>,
     rules: Rules,
     reporter: Arc<Reporter>,
-    bound: Mutex<Option<[u8; 32]>>,
+    bound: Mutex<Option<Holder>>,
     checked: AtomicU64,
     to_check: AtomicU64,
     summary: Mutex<Option<Summary>>,
@@ -79,6 +89,8 @@ struct Summary {
     files: usize,
     bytes: u64,
     moved: u64,
+    /// Files that are not there.
+    missing: usize,
 }
 
 impl Shared {
@@ -86,7 +98,7 @@ impl Shared {
     /// value tells the outcome: whether the transfer is complete.
     pub async fn start(
         staging: Staging,
-        encoded: Option<Vec<u8>>,
+        bound: Option<Bound>,
         rules: Rules,
         reporter: Arc<Reporter>,
     ) -> (Arc<Self>, oneshot::Receiver<Result<bool>>) {
@@ -94,19 +106,19 @@ impl Shared {
             state: Arc::new(tokio::sync::Mutex::new(State::Gone)),
             rules,
             reporter,
-            bound: Mutex::new(encoded.as_ref().map(|bytes| *blake3::hash(bytes).as_bytes())),
+            bound: Mutex::new(bound.as_ref().map(|bound| bound.holder)),
             checked: AtomicU64::new(0),
             to_check: AtomicU64::new(0),
             summary: Mutex::new(None),
         });
         let mut state = shared.state.clone().lock_owned().await;
         let (tell, outcome) = oneshot::channel();
-        match encoded {
+        match bound {
             None => *state = State::Fresh(staging),
-            Some(encoded) => {
+            Some(Bound { manifest, .. }) => {
                 let shared = shared.clone();
                 spawn_blocking(move || {
-                    let resumed = shared.resume(staging, &encoded).map(|store| {
+                    let resumed = shared.resume(staging, &manifest).map(|store| {
                         let complete = store.is_published();
                         *state = State::Bound(Box::new(store));
                         complete
@@ -130,16 +142,20 @@ impl Shared {
                 self.reporter.event(&Event::Checking { bytes, total });
             }
         })?;
+        if self.rules.sync {
+            store.take_what_is_there();
+        }
         if store.is_committed() {
             // Nothing is missing but names: no sender is needed for them.
             self.note_start(&store);
             store.commit(self.rules)?;
+            self.note_end(&store);
         }
         Ok(store)
     }
 
-    /// The manifest that this transfer is bound to.
-    pub fn bound(&self) -> Option<[u8; 32]> {
+    /// Whose this transfer is.
+    pub fn bound(&self) -> Option<Holder> {
         self.bound.lock().ok().and_then(|bound| *bound)
     }
 
@@ -148,9 +164,9 @@ impl Shared {
         std::mem::replace(&mut *self.state.lock().await, State::Gone)
     }
 
-    /// Reports the completion.
-    pub fn report_done(&self) {
-        let Ok(Some(summary)) = self.summary.lock().map(|mut summary| summary.take()) else { return };
+    /// Reports the completion; a failure if something is missing.
+    pub fn report_done(&self) -> Result<()> {
+        let Ok(Some(summary)) = self.summary.lock().map(|mut summary| summary.take()) else { return Ok(()) };
         let seconds = summary.started.elapsed().as_secs_f64();
         self.reporter.event(&Event::Done {
             files: summary.files,
@@ -159,13 +175,36 @@ impl Shared {
             seconds,
             bits_per_second: summary.moved as f64 * 8.0 / seconds.max(1e-6),
         });
+        if summary.missing > 0 { Err(Failure::incomplete(summary.missing)) } else { Ok(()) }
     }
 
     fn note_start(&self, store: &Store) {
         let (files, bytes, have) = (store.manifest.files, store.manifest.bytes, store.stored());
         self.reporter.event(&Event::Start { files, bytes, have });
         if let Ok(mut summary) = self.summary.lock() {
-            summary.get_or_insert(Summary { started: Instant::now(), files, bytes, moved: bytes - have });
+            let summary = summary.get_or_insert(Summary {
+                started: Instant::now(),
+                files,
+                bytes,
+                moved: bytes - have,
+                missing: 0,
+            });
+            // The list may be a new one.
+            (summary.files, summary.bytes) = (files, bytes);
+        }
+    }
+
+    /// Names what is not there when all else is.
+    fn note_end(&self, store: &Store) {
+        let Ok(mut summary) = self.summary.lock() else { return };
+        if let Some(summary) = summary.as_mut().filter(|summary| summary.missing == 0) {
+            for entry in store.given_up() {
+                let message = format!("\"{}\" is not here: the sender could not read it as it was", entry.shown());
+                self.reporter.event(&Event::Note { message: &message });
+                summary.missing += 1;
+                summary.files -= 1;
+                summary.bytes -= entry.size();
+            }
         }
     }
 }
@@ -177,26 +216,27 @@ pub async fn run(mut peer: Peer, address: SocketAddr, shared: Arc<Shared>) -> En
         Ok(state) => state,
         Err(failure) => return End::Lost(failure),
     };
-    let store = match std::mem::replace(&mut *state, State::Gone) {
-        State::Bound(store) => store,
+    let taken = match std::mem::replace(&mut *state, State::Gone) {
         State::Gone => {
             let failure = Failure::new(Kind::Other, "the unfinished transfer cannot be taken up");
             protocol::close(&peer.connection, &failure);
             return End::Fatal(failure);
         }
-        State::Fresh(staging) => match bind(&mut peer, staging, &shared).await {
-            (State::Bound(store), Ok(())) => store,
-            (unbound, result) => {
-                *state = unbound;
-                let failure = result.err().unwrap_or_else(|| Failure::new(Kind::Other, "there is no manifest"));
-                let lost = peer.connection.close_reason().is_some();
-                protocol::close(&peer.connection, &failure);
-                return if lost { End::Lost(failure) } else { End::Refused(address, failure) };
-            }
-        },
+        State::Bound(store) if *store.manifest_hash.as_bytes() == peer.hello.manifest => (State::Bound(store), Ok(())),
+        held => take_list(&mut peer, held, &shared).await,
+    };
+    let store = match taken {
+        (State::Bound(store), Ok(())) => store,
+        (held, result) => {
+            *state = held;
+            let failure = result.err().unwrap_or_else(|| Failure::new(Kind::Other, "there is no manifest"));
+            let lost = peer.connection.close_reason().is_some();
+            protocol::close(&peer.connection, &failure);
+            return if lost { End::Lost(failure) } else { End::Refused(address, failure) };
+        }
     };
     if let Ok(mut bound) = shared.bound.lock() {
-        *bound = Some(*store.manifest_hash.as_bytes());
+        *bound = Some(peer.holder());
     }
     let (store, result) = match receive(&mut peer, store, &shared).await {
         Ok(received) => received,
@@ -205,10 +245,14 @@ pub async fn run(mut peer: Peer, address: SocketAddr, shared: Arc<Shared>) -> En
             return End::Fatal(failure);
         }
     };
+    if result.is_ok() {
+        shared.note_end(&store);
+    }
+    let without = store.given_up_runs();
     *state = State::Bound(store);
     drop(state);
     match result {
-        Ok(()) => confirm(&mut peer).await,
+        Ok(()) => confirm(&mut peer, without).await,
         Err(Stop::Disk(failure)) => {
             protocol::close(&peer.connection, &failure);
             End::Fatal(failure)
@@ -243,16 +287,37 @@ async fn wait_for_state(peer: &mut Peer, shared: &Shared) -> Result<OwnedMutexGu
     }
 }
 
-/// Gets the manifest. If the transfer does not become bound to it, the failure says why.
-async fn bind(peer: &mut Peer, staging: Staging, shared: &Shared) -> (State, Result<()>) {
+/// Gets the manifest, the first one or a newer one. If the transfer does not become bound to it, the failure says why.
+async fn take_list(peer: &mut Peer, held: State, shared: &Shared) -> (State, Result<()>) {
+    if matches!(&held, State::Bound(store) if store.is_committed()) {
+        let message =
+            "all that this ticket was for is in its place, and the files changed since; get a new ticket from pcc recv";
+        return (held, Err(Failure::new(Kind::WrongTicket, message)));
+    }
     let encoded = match offer::receive(&peer.connection, &mut peer.send, &peer.hello, shared.rules.patience).await {
         Ok(encoded) => encoded,
-        Err(failure) => return (State::Fresh(staging), Err(failure)),
+        Err(failure) => return (held, Err(failure)),
     };
-    let rules = shared.rules;
-    let bound = spawn_blocking(move || match Admitted::bind(&staging, &encoded, rules) {
-        Ok(admitted) => (State::Bound(Box::new(Store::new(staging, admitted))), Ok(())),
-        Err(failure) => (State::Fresh(staging), Err(failure)),
+    let (rules, holder) = (shared.rules, peer.holder());
+    let bind = move || match held {
+        State::Fresh(staging) => match Admitted::bind(&staging, holder, &encoded, rules) {
+            Ok(admitted) => (State::Bound(Box::new(Store::new(staging, admitted))), Ok(())),
+            Err(failure) => (State::Fresh(staging), Err(failure)),
+        },
+        State::Bound(mut store) => {
+            let result = store.rebind(holder, &encoded, rules);
+            (State::Bound(store), result)
+        }
+        State::Gone => (State::Gone, Ok(())),
+    };
+    let bound = spawn_blocking(move || {
+        let (mut state, result) = bind();
+        if let State::Bound(store) = &mut state
+            && rules.sync
+        {
+            store.take_what_is_there();
+        }
+        (state, result)
     });
     bound.await.unwrap_or_else(|e| (State::Gone, Err(Failure::new(Kind::Other, e))))
 }
@@ -260,7 +325,9 @@ async fn bind(peer: &mut Peer, staging: Staging, shared: &Shared) -> (State, Res
 /// What streams hand to the disk.
 enum Work {
     Block { file: u32, block: u32, hash: [u8; 32], data: Vec<u8> },
+    Hole { file: u32, block: u32, hash: [u8; 32] },
     Root { file: u32, hash: [u8; 32] },
+    Skip { file: u32 },
 }
 
 /// What kept a transfer from being complete.
@@ -285,7 +352,8 @@ impl Stop {
 type Received = (Box<Store>, Result<(), Stop>);
 
 /// Takes blocks until all are there and have their final names. An error means that the store is lost.
-async fn receive(peer: &mut Peer, store: Box<Store>, shared: &Arc<Shared>) -> Result<Received> {
+async fn receive(peer: &mut Peer, mut store: Box<Store>, shared: &Arc<Shared>) -> Result<Received> {
+    store.hope_again();
     shared.note_start(&store);
     let have = Answer::Have { bytes: store.stored(), blocks: store.block_runs(), files: store.finished_runs() };
     let patience = shared.rules.patience;
@@ -373,7 +441,9 @@ fn write(store: &mut Store, mut queue: mpsc::Receiver<Work>, stored: &AtomicU64,
         match queue.blocking_recv() {
             None => return Ok(()),
             Some(Work::Block { file, block, hash, data }) => store.put_block(file, block, hash, &data)?,
+            Some(Work::Hole { file, block, hash }) => store.put_hole(file, block, hash)?,
             Some(Work::Root { file, hash }) => store.put_root(file, hash)?,
+            Some(Work::Skip { file }) => store.give_up(file)?,
         }
         stored.store(store.stored(), Ordering::Relaxed);
     }
@@ -391,7 +461,9 @@ async fn read_stream(mut stream: RecvStream, manifest: Arc<Manifest>, work: mpsc
             Err(e) => return read_failure(e),
         }
         let item = match Record::decode(&head) {
+            Record::Hole { file, block, hash } => Work::Hole { file, block, hash },
             Record::Root { file, hash } => Work::Root { file, hash },
+            Record::Skip { file } => Work::Skip { file },
             Record::Block { file, block, hash } => {
                 if manifest.block_id(file, block.into()).is_none() {
                     return Err(broken("a block that is not in its list"));
@@ -419,8 +491,8 @@ fn read_failure(error: ReadExactError) -> Result<()> {
 }
 
 /// Tells the sender, and waits for it to say that it heard.
-async fn confirm(peer: &mut Peer) -> End {
-    if protocol::send(&mut peer.send, &Answer::Complete).await.is_err() {
+async fn confirm(peer: &mut Peer, without: Vec<(u64, u64)>) -> End {
+    if protocol::send(&mut peer.send, &Answer::Complete { without }).await.is_err() {
         return End::Unconfirmed;
     }
     match timeout(CONFIRMATION, peer.connection.closed()).await {

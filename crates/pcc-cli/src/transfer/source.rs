@@ -2,12 +2,15 @@
 
 use super::bitmap::Bitmap;
 use super::blocks;
-use super::failure::{Failure, Kind, Result};
+use super::failure::Result;
+use super::holes::Holes;
 use super::manifest::{Entry, Manifest};
 use super::protocol::{BATCH, Record};
-use super::walk::{self, Listing, Opener};
+use super::selection::Selection;
+use super::walk::{Listing, Opener};
 use bytes::{Bytes, BytesMut};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,22 +37,30 @@ pub struct Source {
     /// Hashes survive a lost connection, so that nothing needs to be read twice for their sake.
     roots: HashMap<u32, [u8; 32]>,
     partial: HashMap<u32, Vec<Option<[u8; 32]>>>,
+    /// Bytes that the last reading handed on.
+    pub handed_on: u64,
+    /// What the last reading could not read as it was listed, and why.
+    pub trouble: BTreeMap<u32, String>,
 }
 
-fn changed(entry: &Entry) -> Failure {
-    let name = entry.shown();
-    Failure::new(
-        Kind::Source,
-        format!("\"{name}\" changed while it was sent; run pcc send again when it is at rest, with a new ticket"),
-    )
+/// What became of reading a file.
+enum FileRead {
+    Done,
+    /// Nobody takes what is read.
+    Unwanted,
+    /// It cannot be read as it was listed; this says why.
+    Trouble(String),
 }
+
+/// Why a file is not sent as it was listed.
+const CHANGED: &str = "it changed while it was sent";
 
 impl Source {
     /// Lists what is below the given paths.
-    pub fn find(arguments: &[PathBuf]) -> Result<Self> {
-        let mut listing = Listing::find(arguments)?;
+    pub fn find(arguments: &[PathBuf], selection: &Selection) -> Result<Self> {
+        let mut listing = Listing::find(arguments, selection)?;
         let left_out = std::mem::take(&mut listing.left_out);
-        let (opener, entries) = Opener::new(listing);
+        let (opener, entries) = Opener::new(listing, selection.links);
         let manifest = Manifest::new(entries)?;
         let encoded = manifest.encode()?.into();
         let (roots, partial) = (HashMap::new(), HashMap::new());
@@ -61,60 +72,99 @@ impl Source {
             blocks_read: Arc::default(),
             roots,
             partial,
+            handed_on: 0,
+            trouble: BTreeMap::new(),
         })
     }
 
-    /// Reads whatever the receiver lacks and hands it on in batches, until all is read or nobody takes it any more.
-    pub fn read(&mut self, have: &Bitmap, finished: &Bitmap, out: &mpsc::Sender<Batch>) -> Result<()> {
+    /// Reads whatever the receiver lacks and hands it on in batches, until all is read or nobody takes it any more. What
+    /// cannot be read as it was listed is noted, and if `give_up`, the receiver is told to do without.
+    pub fn read(&mut self, have: &Bitmap, finished: &Bitmap, give_up: bool, out: &mpsc::Sender<Batch>) {
+        (self.handed_on, self.trouble) = (0, BTreeMap::new());
         let manifest = self.manifest.clone();
         let mut batch = Builder::default();
         for (file, entry) in (0u32..).zip(&manifest.entries) {
-            let size = entry.size();
-            if size == 0 || finished.get(file.into()) {
+            if entry.size() == 0 || finished.get(file.into()) {
                 continue;
             }
-            let is_there = |block| manifest.block_id(file, block).is_some_and(|id| have.get(id));
-            let unreadable = |opener: &Opener, e| walk::unreadable(&opener.shown(file, entry), e);
-            let opened = self.opener.open(file, entry).map_err(|e| unreadable(&self.opener, e))?;
-            let (opened, identity) = opened.ok_or_else(|| changed(entry))?;
-            for block in 0..blocks::count(size) {
-                let known = self.roots.contains_key(&file) || self.known(file, block);
-                if is_there(block) && known {
-                    continue;
+            match self.read_file(file, entry, have, &mut batch, out) {
+                FileRead::Done => {}
+                FileRead::Unwanted => return,
+                FileRead::Trouble(why) => {
+                    self.partial.remove(&file);
+                    self.trouble.insert(file, why);
+                    if give_up {
+                        batch.push(Record::Skip { file }, None);
+                    }
                 }
-                if out.is_closed() {
-                    // Blocks that are read only for their hash are not handed on, and would not show it.
-                    return Ok(());
-                }
-                let mut data = vec![0; blocks::length(size, block)];
-                opened.read_exact_at(&mut data, block * blocks::BLOCK).map_err(|e| match e.kind() {
-                    std::io::ErrorKind::UnexpectedEof => changed(entry),
-                    _ => unreadable(&self.opener, e),
-                })?;
-                self.blocks_read.fetch_add(1, Ordering::Relaxed);
-                // Before it is handed on: with the last block the receiver may have all it needs.
-                if !identity.is(&opened).map_err(|e| unreadable(&self.opener, e))? {
-                    return Err(changed(entry));
-                }
-                let hash = blocks::hash(size, block, &data);
-                self.note(file, block, hash);
-                if is_there(block) {
-                    continue;
-                }
-                batch.push(Record::Block { file, block: block as u32, hash }, Some(data));
-                if batch.is_full() && out.blocking_send(batch.take()).is_err() {
-                    return Ok(());
-                }
-            }
-            if let Some(hash) = self.root(file) {
-                batch.push(Record::Root { file, hash }, None);
             }
         }
         if !batch.is_empty() {
             // Nobody listening means that the connection is gone, which is reported elsewhere.
             let _ = out.blocking_send(batch.take());
         }
-        Ok(())
+    }
+
+    fn read_file(
+        &mut self,
+        file: u32,
+        entry: &Entry,
+        have: &Bitmap,
+        batch: &mut Builder,
+        out: &mpsc::Sender<Batch>,
+    ) -> FileRead {
+        let size = entry.size();
+        let (opened, identity) = match self.opener.open(file, entry) {
+            Ok(Some(opened)) => opened,
+            Ok(None) => return FileRead::Trouble(CHANGED.to_owned()),
+            Err(e) => return FileRead::Trouble(e.to_string()),
+        };
+        let mut holes = match Holes::new(&opened, size) {
+            Ok(holes) => holes,
+            Err(e) => return FileRead::Trouble(e.to_string()),
+        };
+        for block in 0..blocks::count(size) {
+            let is_there = self.manifest.block_id(file, block).is_some_and(|id| have.get(id));
+            if is_there && (self.roots.contains_key(&file) || self.known(file, block)) {
+                continue;
+            }
+            if out.is_closed() {
+                // Blocks that are read only for their hash are not handed on, and would not show it.
+                return FileRead::Unwanted;
+            }
+            let mut data = vec![0; blocks::length(size, block)];
+            let at = block * blocks::BLOCK;
+            let is_hole = holes.covers(at, at + data.len() as u64);
+            let read = match is_hole {
+                Ok(false) => opened.read_exact_at(&mut data, at),
+                _ => Ok(()),
+            };
+            self.blocks_read.fetch_add(1, Ordering::Relaxed);
+            // Before it is handed on: with the last block the receiver may have all it needs.
+            let is_hole = match read.and_then(|()| Ok((identity.is(&opened)?, is_hole?))) {
+                Ok((true, is_hole)) => is_hole,
+                Ok((false, _)) => return FileRead::Trouble(CHANGED.to_owned()),
+                Err(e) if e.kind() == ErrorKind::UnexpectedEof => return FileRead::Trouble(CHANGED.to_owned()),
+                Err(e) => return FileRead::Trouble(e.to_string()),
+            };
+            let hash = blocks::hash(size, block, &data);
+            self.note(file, block, hash);
+            if is_there {
+                continue;
+            }
+            self.handed_on += data.len() as u64;
+            match is_hole {
+                true => batch.push(Record::Hole { file, block: block as u32, hash }, None),
+                false => batch.push(Record::Block { file, block: block as u32, hash }, Some(data)),
+            }
+            if batch.is_full() && out.blocking_send(batch.take()).is_err() {
+                return FileRead::Unwanted;
+            }
+        }
+        if let Some(hash) = self.root(file) {
+            batch.push(Record::Root { file, hash }, None);
+        }
+        FileRead::Done
     }
 
     fn known(&self, file: u32, block: u64) -> bool {

@@ -1,6 +1,7 @@
 //! A source that somebody else changes while it is sent.
 
 use super::*;
+use crate::transfer::selection::Links;
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
 use std::fs::{self, FileTimes};
 use std::os::unix::fs::symlink;
@@ -22,17 +23,26 @@ fn write(path: &Path, content: &[u8]) {
 
 /// All that would be sent of these paths, without what could not be read.
 fn sent(paths: &[PathBuf]) -> Option<Vec<u8>> {
-    let mut source = Source::find(paths).ok()?;
+    let mut source = find(paths, Links::Keep, &[]).ok()?;
     let nothing = |len| Bitmap::new(len);
     let (have, finished) = (nothing(source.manifest.blocks), nothing(source.manifest.entries.len() as u64));
     let (out, mut queue) = mpsc::channel(10_000);
-    let _ = source.read(&have, &finished, &out);
+    source.read(&have, &finished, false, &out);
     drop(out);
     let mut all = Vec::new();
     while let Some(batch) = queue.blocking_recv() {
         batch.iter().for_each(|bytes| all.extend_from_slice(bytes));
     }
     Some(all)
+}
+
+fn find(paths: &[PathBuf], links: Links, exclude: &[&str]) -> Result<Source> {
+    let exclude: Vec<_> = exclude.iter().map(|pattern| pattern.to_string()).collect();
+    Source::find(paths, &Selection::new(links, &exclude).unwrap())
+}
+
+fn paths(source: &Source) -> Vec<String> {
+    source.manifest.entries.iter().map(Entry::shown).collect()
 }
 
 fn contains(all: &[u8], what: &[u8]) -> bool {
@@ -113,22 +123,24 @@ fn nothing_from_outside_is_sent_and_nothing_hangs() {
     assert!(whole.into_inner() > 0, "the adversary left nothing to send");
 }
 
-/// What became of a file that was listed and changed before it was read.
-fn after(change: impl FnOnce(&Path)) -> Result<()> {
+/// What became of a file that was listed and changed before it was read: why it was not sent, and the first that was.
+fn after(change: impl FnOnce(&Path)) -> (Option<String>, Option<Record>) {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("file");
     write(&file, INSIDE);
-    let mut source = Source::find(std::slice::from_ref(&file)).unwrap();
+    let mut source = find(std::slice::from_ref(&file), Links::Keep, &[]).unwrap();
     // Time stamps may be as coarse as a tick of the kernel.
     thread::sleep(Duration::from_millis(20));
     change(&file);
-    let (out, _queue) = mpsc::channel(100);
-    source.read(&Bitmap::new(1), &Bitmap::new(1), &out)
+    let (out, mut queue) = mpsc::channel(100);
+    source.read(&Bitmap::new(1), &Bitmap::new(1), true, &out);
+    let first = queue.try_recv().ok().and_then(|batch| batch[0].first_chunk().map(Record::decode));
+    (source.trouble.remove(&0), first)
 }
 
 #[test]
 fn a_file_that_is_no_longer_the_one_listed_is_not_sent() {
-    after(|_| {}).unwrap();
+    assert!(matches!(after(|_| {}), (None, Some(Record::Block { file: 0, block: 0, .. }))));
     type Change = fn(&Path);
     let changes: [(&str, Change); 5] = [
         ("same size and time", |file| write(file, SECRET)),
@@ -147,9 +159,9 @@ fn a_file_that_is_no_longer_the_one_listed_is_not_sent() {
         ("nothing", |file| fs::remove_file(file).unwrap()),
     ];
     for (what, change) in changes {
-        let failure = after(change).expect_err(what);
-        assert_eq!(failure.kind, Kind::Source, "{what}");
-        assert!(failure.message.contains("changed"), "{what}: {failure}");
+        let (trouble, first) = after(change);
+        assert_eq!(trouble.as_deref(), Some(CHANGED), "{what}");
+        assert_eq!(first, Some(Record::Skip { file: 0 }), "{what}");
     }
 }
 
@@ -161,14 +173,50 @@ fn a_transfer_that_is_being_received_is_left_out() {
         fs::create_dir_all(tree.join(folder)).unwrap();
         write(&tree.join(folder).join("receiver"), INSIDE);
     }
-    let source = Source::find(&[tree]).unwrap();
-    let paths: Vec<String> = source.manifest.entries.iter().map(Entry::shown).collect();
-    assert_eq!(paths, ["tree", "tree/below", "tree/below/.pcc-notes", "tree/below/.pcc-notes/receiver"]);
+    let source = find(&[tree], Links::Keep, &[]).unwrap();
+    assert_eq!(paths(&source), ["tree", "tree/below", "tree/below/.pcc-notes", "tree/below/.pcc-notes/receiver"]);
     assert!(matches!(&source.left_out[..], [why] if why.contains(".pcc-0123456789ab")), "{:?}", source.left_out);
 }
 
 #[test]
 fn files_whose_length_is_not_known_are_refused() {
-    let Err(failure) = Source::find(&["/proc/self/status".into()]) else { panic!("it would arrive empty") };
+    let Err(failure) = find(&["/proc/self/status".into()], Links::Keep, &[]) else { panic!("it would arrive empty") };
     assert!(failure.message.contains("as in /proc"), "{failure}");
+}
+
+#[test]
+fn what_cannot_be_sent_is_left_out_and_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let tree = dir.path().join("tree");
+    fs::create_dir_all(tree.join("below")).unwrap();
+    for name in ["system-systemd\\x2dfsck.slice", "a.tmp", "below/file"] {
+        write(&tree.join(name), INSIDE);
+    }
+    symlink("/usr/bin/python3", tree.join("python")).unwrap();
+    symlink("nowhere", tree.join("below/dangling")).unwrap();
+    symlink("..", tree.join("below/up")).unwrap();
+    symlink("a.tmp", tree.join("near")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(tree.join("socket")).unwrap();
+    let found = |links, exclude: &[&str]| {
+        let source = find(std::slice::from_ref(&tree), links, exclude).unwrap();
+        let short: Vec<_> = paths(&source)[1..].iter().map(|path| path["tree/".len()..].to_owned()).collect();
+        (short, source.left_out)
+    };
+    let backslash = "system-systemd\\x2dfsck.slice";
+    let (kept, left_out) = found(Links::Keep, &[]);
+    let all = ["a.tmp", "below", "below/dangling", "below/file", "below/up", "near", "python", backslash];
+    assert_eq!(kept, all);
+    assert_eq!(left_out, ["\"tree/socket\" is left out: it is neither a file nor a folder nor a link"]);
+
+    let (kept, left_out) = found(Links::Skip, &["*.tmp", "tree/soc*"]);
+    assert_eq!(kept, ["below", "below/file", backslash]);
+    assert!(left_out.is_empty());
+
+    let (kept, left_out) = found(Links::Follow, &["python", "socket"]);
+    assert_eq!(kept, ["a.tmp", "below", "below/file", "near", backslash]);
+    assert!(left_out[0].starts_with("\"tree/below/dangling\"") && left_out[1].contains("leads back"), "{left_out:?}");
+    assert_eq!(left_out.len(), 2);
+    let followed = find(&[tree], Links::Follow, &[]).unwrap();
+    let near = followed.manifest.entries.iter().find(|entry| entry.path == b"tree/near").unwrap();
+    assert_eq!(near.size(), INSIDE.len() as u64);
 }

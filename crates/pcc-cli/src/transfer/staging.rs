@@ -3,9 +3,11 @@
 //! It holds the receiver's identity, the manifest, the journal of verified blocks and the data, and only its owner may look
 //! inside. Files in it are numbered: no name from the network is used before a file is complete.
 
+use super::credentials::SenderId;
 use super::failure::{Context, Failure, Kind, Result};
 use super::folders;
 use super::identity::Identity;
+use super::journal::Journal;
 use super::manifest::STAGING_PREFIX;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, File, MetadataExt, OpenOptions, OpenOptionsExt};
@@ -17,15 +19,31 @@ use std::path::{Path, PathBuf};
 
 const IDENTITY: &str = "receiver";
 const MANIFEST: &str = "manifest";
-const JOURNAL: &str = "journal";
 const DATA: &str = "data";
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 #[derive(Serialize, Deserialize)]
 struct Saved {
     version: u8,
     identity: Identity,
     port: u16,
+}
+
+/// Whose a transfer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The sender.
+    pub sender: SenderId,
+    /// Which of its transfers, see [`super::manifest::Manifest::transfer`].
+    pub transfer: [u8; 32],
+}
+
+/// What a transfer is bound to.
+pub struct Bound {
+    /// Whose it is.
+    pub holder: Holder,
+    /// The encoded manifest.
+    pub manifest: Vec<u8>,
 }
 
 /// An open and locked staging folder.
@@ -130,7 +148,9 @@ impl Staging {
         let mut private = DirBuilder::new();
         private.mode(0o700);
         destination.create_dir_with(&name, &private).doing(shown)?;
-        let folder = destination.open_dir(&name).doing(shown)?;
+        // Whoever may write in the destination may have put another in its place.
+        let folder = open_own(&destination, &name)
+            .map_err(|why| Failure::new(Kind::Permission, format!("cannot {}: {why}", shown())))?;
         folder.create_dir_with(DATA, &private).doing(shown)?;
         let data = folder.open_dir(DATA).doing(shown)?;
         let lock = private_file(&folder, IDENTITY).doing(shown)?;
@@ -158,31 +178,55 @@ impl Staging {
         file.set_len(bytes.len() as u64).doing(shown)
     }
 
-    /// The manifest that this transfer is bound to, if it is.
-    pub fn manifest(&self) -> Result<Option<Vec<u8>>> {
+    /// What this transfer is bound to, if it is.
+    pub fn bound(&self) -> Result<Option<Bound>> {
         match self.folder.read(MANIFEST) {
-            Ok(bytes) => Ok(Some(bytes)),
+            Ok(bytes) => match postcard::take_from_bytes(&bytes) {
+                Ok(((sender, transfer), manifest)) => {
+                    Ok(Some(Bound { holder: Holder { sender, transfer }, manifest: manifest.to_vec() }))
+                }
+                Err(_) => Err(Failure::new(Kind::Other, format!("the list of files in {} is damaged", self.shown()))),
+            },
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
             Err(e) => Err(Failure::io(format!("read {}", self.shown()), &e)),
         }
     }
 
-    /// Binds this transfer to a manifest.
-    pub fn save_manifest(&self, bytes: &[u8]) -> Result<()> {
+    /// Binds this transfer to a sender and its manifest, in place of an earlier one of the same transfer.
+    pub fn bind(&self, holder: Holder, manifest: &[u8]) -> Result<()> {
+        let head = postcard::to_stdvec(&(holder.sender, holder.transfer));
+        let head = head.map_err(|e| Failure::new(Kind::Other, e))?;
         let shown = || format!("write in {}", self.shown());
         let new = "manifest.new";
         let mut file = private_file(&self.folder, new).doing(shown)?;
-        file.write_all(bytes).doing(shown)?;
+        file.write_all(&head).and_then(|()| file.write_all(manifest)).doing(shown)?;
         file.sync_all().doing(shown)?;
         self.folder.rename(new, &self.folder, MANIFEST).doing(shown)
     }
 
-    /// The journal of verified blocks, for reading and appending.
-    pub fn journal(&self) -> Result<std::fs::File> {
+    /// The journal that belongs to a manifest.
+    pub fn journal(&self, manifest: blake3::Hash) -> Result<Journal> {
         let mut options = OpenOptions::new();
         options.create(true).read(true).append(true).mode(0o600);
         let shown = || format!("open the journal in {}", self.shown());
-        Ok(self.folder.open_with(JOURNAL, &options).doing(shown)?.into_std())
+        let file = self.folder.open_with(journal_name(manifest), &options).doing(shown)?.into_std();
+        Ok(Journal::new(file, self.shown()))
+    }
+
+    /// An empty one.
+    pub fn new_journal(&self, manifest: blake3::Hash) -> Result<Journal> {
+        self.remove_journal(manifest);
+        self.journal(manifest)
+    }
+
+    /// Removes the journal of a manifest that is not in use. One that stays does no harm.
+    pub fn remove_journal(&self, manifest: blake3::Hash) {
+        let _ = self.folder.remove_file(journal_name(manifest));
+    }
+
+    /// Removes the data of a file that does not come. If it stays, it goes with the folder.
+    pub fn remove_staged(&self, name: &str) {
+        let _ = self.data.remove_file(name);
     }
 
     /// A handle on the file system that is older than all that was received by this process.
@@ -202,6 +246,10 @@ impl Staging {
         // Or it would be taken up again after a loss of power.
         folders::sync(&folders::open(&self.destination).doing(shown)?).doing(shown)
     }
+}
+
+fn journal_name(manifest: blake3::Hash) -> String {
+    format!("journal-{}", &manifest.to_hex()[..32])
 }
 
 /// Opens a folder that only this user can have made and filled: another user who made it would know the secret in it.

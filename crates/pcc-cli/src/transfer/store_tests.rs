@@ -1,13 +1,32 @@
 use super::*;
 use crate::transfer::blocks::BLOCK;
-use crate::transfer::manifest::{Entry, Mtime};
+use crate::transfer::credentials::SenderId;
+use crate::transfer::manifest::Mtime;
 use cap_std::fs::Dir;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 const NOW: Mtime = Mtime { secs: 1_700_000_000, nanos: 5 };
 
-const RULES: Rules = Rules { overwrite: false, permissions: true, umask: 0o022, patience: Duration::from_secs(60) };
+const RULES: Rules = Rules {
+    overwrite: false,
+    sync: false,
+    permissions: true,
+    safe_links: false,
+    umask: 0o022,
+    patience: Duration::from_secs(60),
+};
+
+/// Whoever sends this.
+fn holder(encoded: &[u8]) -> Holder {
+    Holder { sender: SenderId([1; 32]), transfer: Manifest::decode(encoded).unwrap().transfer() }
+}
+
+/// Where the data of a file is until it has its name.
+fn staged(store: &Store, file: usize) -> std::path::PathBuf {
+    let name = store.manifest.entries[file].staged_name();
+    std::path::Path::new(&store.staging.shown()).join("data").join(name)
+}
 
 fn data(size: u64) -> Vec<u8> {
     let mut bytes = vec![0; size as usize];
@@ -25,13 +44,13 @@ fn encoded(sizes: &[u64]) -> Vec<u8> {
 
 fn bind(path: &std::path::Path, encoded: &[u8]) -> Store {
     let staging = Staging::open(path).unwrap();
-    let admitted = Admitted::bind(&staging, encoded, RULES).unwrap();
+    let admitted = Admitted::bind(&staging, holder(encoded), encoded, RULES).unwrap();
     Store::new(staging, admitted)
 }
 
 fn resume(path: &std::path::Path) -> Store {
     let staging = Staging::open(path).unwrap();
-    let encoded = staging.manifest().unwrap().unwrap();
+    let encoded = staging.bound().unwrap().unwrap().manifest;
     Store::resume(staging, &encoded, |_, _| {}).unwrap()
 }
 
@@ -53,8 +72,10 @@ fn a_cut_journal_loses_only_its_last_line() {
     for block in [4, 0, 3] {
         put(&mut store, 0, block, &whole).unwrap();
     }
-    let journal = store.journal.try_clone().unwrap();
+    let journal =
+        std::path::Path::new(&store.staging.shown()).join(format!("journal-{}", &store.manifest_hash.to_hex()[..32]));
     drop(store);
+    let journal = std::fs::File::options().write(true).open(journal).unwrap();
     journal.set_len(journal.metadata().unwrap().len() - 1).unwrap();
 
     let mut store = resume(dir.path());
@@ -95,6 +116,35 @@ fn whatever_does_not_match_is_refused() {
     store.put_block(0, 0, hash, half).unwrap();
     store.put_block(0, 0, hash, half).unwrap();
     assert_eq!(store.stored(), BLOCK, "twice counts once");
+}
+
+#[test]
+fn a_hole_is_verified_and_takes_no_room() {
+    use std::os::unix::fs::MetadataExt;
+    let dir = tempfile::tempdir().unwrap();
+    let size = 4 * BLOCK + 9;
+    let mut whole = data(size);
+    let mut store = bind(dir.path(), &encoded(&[size]));
+    // What an earlier attempt left in the place of a hole does not stay.
+    std::fs::write(staged(&store, 0), data(3 * BLOCK)).unwrap();
+    for (from, len) in [(0, 3 * BLOCK), (4 * BLOCK, 9)] {
+        whole[from as usize..(from + len) as usize].fill(0);
+    }
+    let hash = |block| blocks::hash(size, block, &vec![0; blocks::length(size, block)]);
+    assert_eq!(store.put_hole(0, 0, hash(1)).unwrap_err().kind, Kind::Corrupt);
+    assert_eq!(store.put_hole(0, 9, hash(0)).unwrap_err().kind, Kind::Corrupt);
+    for block in [0, 1, 2, 4] {
+        store.put_hole(0, block, hash(block.into())).unwrap();
+    }
+    drop(store);
+    let mut store = resume(dir.path());
+    assert_eq!(store.stored(), 3 * BLOCK + 9);
+    put(&mut store, 0, 3, &whole).unwrap();
+    store.put_root(0, root(&whole)).unwrap();
+    store.commit(RULES).unwrap();
+    let there = dir.path().join("f0");
+    assert!(std::fs::read(&there).unwrap() == whole);
+    assert!(there.metadata().unwrap().blocks() * 512 < 2 * BLOCK, "{:?}", there.metadata());
 }
 
 #[test]
@@ -189,7 +239,7 @@ fn a_second_name_is_not_in_the_way_of_the_first() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = bind(dir.path(), &encoded(&[10]));
     put(&mut store, 0, 0, &data(10)).unwrap();
-    let staged = std::path::Path::new(&store.staging.shown()).join("data/0");
+    let staged = staged(&store, 0);
     std::fs::hard_link(&staged, dir.path().join("f0")).unwrap();
     store.commit(RULES).unwrap();
     assert!(!staged.exists());
@@ -267,7 +317,7 @@ fn what_a_cut_left_undone_is_made_good() {
     store.seal(&RealDisk, RULES).unwrap();
     // A cut in the middle of giving names, before any folder is complete.
     std::fs::create_dir_all(to.join("d/e")).unwrap();
-    std::fs::rename(std::path::Path::new(&store.staging.shown()).join("data/3"), to.join("d/e/b")).unwrap();
+    std::fs::rename(staged(&store, 3), to.join("d/e/b")).unwrap();
     drop(store);
     let mut store = resume(&to);
     assert!(store.is_committed() && store.is_complete());
@@ -307,8 +357,8 @@ fn published(sent: u32, rules: Rules) -> [u32; 2] {
     let encoded = Manifest::new(vec![dir, file]).unwrap().encode().unwrap();
     let mut store = bind(outer.path(), &encoded);
     put(&mut store, 1, 0, b"abc").unwrap();
-    assert_eq!(mode(&std::path::Path::new(&store.staging.shown()).join("data/1")), 0o600);
-    commit::prepare(&store.staging, &store.manifest, rules).unwrap();
+    assert_eq!(mode(&staged(&store, 1)), 0o600);
+    commit::prepare(&store.staging, &store.manifest, &BTreeSet::new(), &HashSet::new(), rules).unwrap();
     drop(store);
     // A cut here must not make it unreadable for the next attempt.
     let mut store = resume(outer.path());

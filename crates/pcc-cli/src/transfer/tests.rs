@@ -1,26 +1,40 @@
 //! A hostile sender, made of the same parts as the real one, that holds a good ticket.
 
 use super::blocks::{self, BLOCK};
+use super::choice::Welcome;
 use super::commit::Rules;
+use super::credentials::{Credentials, NAME, SenderId};
 use super::disk::RealDisk;
 use super::failure::Kind;
-use super::manifest::{Entry, MAX_BYTES, Mtime, What};
+use super::greeting::Greeting;
+use super::manifest::{Entry, MAX_BYTES, Manifest, Mtime, What};
 use super::progress::Reporter;
 use super::protocol::{self, Answer, Hello, MAX_MESSAGE, Record, connection_failure};
 use super::receiver::{Options, Receiver};
-use super::staging::Staging;
+use super::selection::{Links, Selection};
+use super::staging::{Holder, Staging};
 use super::store::{Admitted, Store};
 use super::ticket::Ticket;
 use super::{endpoint, identity, sender};
 use noq::{Connection, RecvStream, SendStream};
 use pcc_quic::Transport;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 const NOW: Mtime = Mtime { secs: 1_700_000_000, nanos: 5 };
-const RULES: Rules = Rules { overwrite: false, permissions: true, umask: 0o022, patience: Duration::from_secs(60) };
+const RULES: Rules = Rules {
+    overwrite: false,
+    sync: false,
+    permissions: true,
+    safe_links: false,
+    umask: 0o022,
+    patience: Duration::from_secs(60),
+};
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The one that all senders here have unless it matters.
+static ME: LazyLock<Credentials> = LazyLock::new(|| Credentials::generate().unwrap());
 
 struct Setup {
     dir: tempfile::TempDir,
@@ -35,7 +49,7 @@ async fn setup() -> Setup {
 async fn start(dir: tempfile::TempDir, rules: Rules) -> Setup {
     let listen = Some("127.0.0.1:0".parse().unwrap());
     let to = dir.path().join("to");
-    let options = Options { dir: to, listen, advertise: Vec::new(), rules };
+    let options = Options { dir: to, listen, advertise: Vec::new(), welcome: Welcome::Anyone, rules };
     let (receiver, ticket) = Receiver::open(options, Arc::new(Reporter::new(false))).await.unwrap();
     Setup { dir, ticket, receiver: tokio::spawn(receiver.receive()) }
 }
@@ -49,16 +63,21 @@ struct Hostile {
 
 /// Connects and proves the secret.
 async fn connect(ticket: &Ticket, manifest: &[u8]) -> Hostile {
-    connect_claiming(ticket, *blake3::hash(manifest).as_bytes(), manifest.len() as u32).await
+    connect_claiming(ticket, *blake3::hash(manifest).as_bytes(), manifest.len() as u32, transfer(manifest)).await
 }
 
-async fn connect_claiming(ticket: &Ticket, manifest: [u8; 32], manifest_len: u32) -> Hostile {
-    let (endpoint, config) = endpoint::client(&Transport::default(), ticket.certificate).unwrap();
-    let connecting = endpoint.connect_with(config, ticket.addresses[0], identity::SERVER_NAME).unwrap();
+/// Of a list that makes no sense, nothing that makes sense.
+fn transfer(manifest: &[u8]) -> [u8; 32] {
+    Manifest::decode(manifest).map_or([0; 32], |manifest| manifest.transfer())
+}
+
+async fn connect_claiming(ticket: &Ticket, manifest: [u8; 32], manifest_len: u32, transfer: [u8; 32]) -> Hostile {
+    let (endpoint, config) = endpoint::client(&Transport::default(), &ME, ticket).unwrap();
+    let connecting = endpoint.connect_with(config, ticket.addresses[0], NAME).unwrap();
     let connection = connecting.await.unwrap();
     let (mut send, recv) = connection.open_bi().await.unwrap();
     let proof = *identity::proof(&connection, &ticket.secret).unwrap().as_bytes();
-    protocol::send(&mut send, &Hello { proof, manifest, manifest_len }).await.unwrap();
+    protocol::send(&mut send, &Hello { proof, manifest, manifest_len, transfer }).await.unwrap();
     Hostile { connection, send, recv, _endpoint: endpoint }
 }
 
@@ -113,7 +132,7 @@ async fn still_works(setup: Setup) {
     assert!(matches!(sender.answer().await, Answer::Have { bytes: 0, .. }));
     let record = Record::Block { file: 0, block: 0, hash: blocks::hash(5, 0, &whole) };
     sender.stream(&[&record.encode()[..], &whole].concat()).await;
-    while !matches!(sender.answer().await, Answer::Complete) {}
+    while !matches!(sender.answer().await, Answer::Complete { .. }) {}
     protocol::close_done(&sender.connection);
     tokio::time::timeout(PATIENCE, setup.receiver).await.unwrap().unwrap().unwrap();
     let to = setup.dir.path().join("to");
@@ -130,11 +149,11 @@ async fn a_sender_that_let_go_hears_of_the_completion_later() {
     assert!(matches!(sender.answer().await, Answer::Have { bytes: 0, .. }));
     let record = Record::Block { file: 0, block: 0, hash: blocks::hash(5, 0, b"hello") };
     sender.stream(&[&record.encode()[..], b"hello"].concat()).await;
-    while !matches!(sender.answer().await, Answer::Complete) {}
+    while !matches!(sender.answer().await, Answer::Complete { .. }) {}
     drop(sender);
     let mut sender = connect(&setup.ticket, &manifest).await;
     assert!(matches!(sender.answer().await, Answer::Have { bytes: 5, .. }));
-    assert!(matches!(sender.answer().await, Answer::Complete));
+    assert!(matches!(sender.answer().await, Answer::Complete { .. }));
     protocol::close_done(&sender.connection);
     tokio::time::timeout(PATIENCE, setup.receiver).await.unwrap().unwrap().unwrap();
     assert_eq!(count(&setup.dir.path().join("to")), 1, "nothing else is left");
@@ -147,7 +166,8 @@ async fn what_lacks_only_names_gets_them_without_a_sender() {
     let manifest = raw(&[file(b"fine", 5)]);
     // As after a kill of both sides between the last block and the first name.
     let staging = Staging::open(&to).unwrap();
-    let admitted = Admitted::bind(&staging, &manifest, RULES).unwrap();
+    let holder = Holder { sender: SenderId(ME.hash()), transfer: transfer(&manifest) };
+    let admitted = Admitted::bind(&staging, holder, &manifest, RULES).unwrap();
     let mut store = Store::new(staging, admitted);
     store.put_block(0, 0, blocks::hash(5, 0, b"hello"), b"hello").unwrap();
     store.seal(&RealDisk, RULES).unwrap();
@@ -164,7 +184,7 @@ async fn what_lacks_only_names_gets_them_without_a_sender() {
     // The sender may still come and hear of it; that ends the wait.
     let mut sender = connect(&setup.ticket, &manifest).await;
     assert!(matches!(sender.answer().await, Answer::Have { bytes: 5, .. }));
-    assert!(matches!(sender.answer().await, Answer::Complete));
+    assert!(matches!(sender.answer().await, Answer::Complete { .. }));
     protocol::close_done(&sender.connection);
     tokio::time::timeout(PATIENCE, setup.receiver).await.unwrap().unwrap().unwrap();
     assert_eq!(count(&to), 1, "nothing else is left");
@@ -204,7 +224,7 @@ async fn a_receiver_that_is_connected_and_takes_nothing_is_given_up() {
         let identity = identity::Identity::generate().unwrap();
         let socket = endpoint::bind(Some("127.0.0.1:0".parse().unwrap())).unwrap();
         let addresses = vec![socket.local_addr().unwrap()];
-        let ticket = Ticket { certificate: identity.certificate_hash(), secret: identity.secret, addresses };
+        let ticket = Ticket { certificate: identity.credentials.hash(), secret: identity.secret, addresses };
         let endpoint = endpoint::server(&identity, socket).unwrap();
         let receiver = tokio::spawn(async move {
             let connection = endpoint.accept().await.unwrap().await.unwrap();
@@ -217,8 +237,9 @@ async fn a_receiver_that_is_connected_and_takes_nothing_is_given_up() {
             connection_failure(&connection.closed().await)
         });
         let paths = vec![dir.path().join("file")];
-        let options =
-            sender::Options { paths, ticket: ticket.to_string(), transport: Transport::default(), patience: SHORT };
+        let (ticket, credentials, transport) = (ticket.to_string(), ME.clone(), Transport::default());
+        let (selection, strict) = (Selection::new(Links::Keep, &[]).unwrap(), false);
+        let options = sender::Options { paths, selection, strict, ticket, credentials, transport, patience: SHORT };
         let sent = sender::run(options, Arc::new(Reporter::new(false)));
         let failure = tokio::time::timeout(PATIENCE, sent).await.expect("an end").unwrap_err();
         assert_eq!(failure.kind, Kind::Stalled, "{failure}");
@@ -241,7 +262,6 @@ async fn names_that_lead_out_are_refused() {
         vec![dir(b"d"), file(b"d/../../x", 5)],
         vec![file(b".pcc-000000000000/journal", 5)],
         vec![dir(b"d"), link(b"d/l", b"../.."), file(b"d/l/x", 5)],
-        vec![dir(b"d"), link(b"d/l", &outside)],
         vec![file(b"a", 5), file(b"a", 5)],
     ] {
         let hostile = offer(&setup.ticket, &raw(&entries)).await;
@@ -252,19 +272,36 @@ async fn names_that_lead_out_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn links_that_lead_out_are_refused_if_asked_for() {
+    let setup = start(tempfile::tempdir().unwrap(), Rules { safe_links: true, ..RULES }).await;
+    for target in [&b"/etc/passwd"[..], b"../x", b"x/../../y"] {
+        let failure = offer(&setup.ticket, &raw(&[dir(b"d"), link(b"d/l", target)])).await.refused().await;
+        assert_eq!(failure.kind, Kind::BadName, "{failure}");
+    }
+    still_works(setup).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn manifests_that_are_no_good_are_refused() {
     let setup = setup().await;
     assert_eq!(offer(&setup.ticket, &[0xff; 300]).await.refused().await.kind, Kind::BadName);
-    let too_long = connect_claiming(&setup.ticket, [0; 32], MAX_BYTES as u32 + 1).await;
+    let too_long = connect_claiming(&setup.ticket, [0; 32], MAX_BYTES as u32 + 1, [0; 32]).await;
     assert_eq!(too_long.refused().await.kind, Kind::BadName);
-    let mut other = connect_claiming(&setup.ticket, [0; 32], 4).await;
+    let mut other = connect_claiming(&setup.ticket, [0; 32], 4, [0; 32]).await;
     assert!(matches!(other.answer().await, Answer::SendManifest));
     other.stream(&[1, 2, 3, 4]).await;
     assert_eq!(other.refused().await.kind, Kind::Corrupt);
-    let mut longer = connect_claiming(&setup.ticket, [0; 32], 4).await;
+    let mut longer = connect_claiming(&setup.ticket, [0; 32], 4, [0; 32]).await;
     assert!(matches!(longer.answer().await, Answer::SendManifest));
     longer.stream(&[1, 2, 3, 4, 5]).await;
     assert_eq!(longer.refused().await.kind, Kind::Corrupt);
+    // A list of another transfer than the one that was announced.
+    let list = raw(&[file(b"fine", 5)]);
+    let len = list.len() as u32;
+    let mut other = connect_claiming(&setup.ticket, *blake3::hash(&list).as_bytes(), len, [7; 32]).await;
+    assert!(matches!(other.answer().await, Answer::SendManifest));
+    other.stream(&list).await;
+    assert_eq!(other.refused().await.kind, Kind::Corrupt);
     still_works(setup).await;
 }
 
@@ -273,8 +310,8 @@ async fn strangers_get_little() {
     let setup = setup().await;
     // A wrong proof, garbage in its place, and nothing at all.
     for bytes in [&[40, 0, 0, 0][..], &[255; 4], &[4, 0, 0, 0, 1, 2, 3, 4]] {
-        let (endpoint, config) = endpoint::client(&Transport::default(), setup.ticket.certificate).unwrap();
-        let connecting = endpoint.connect_with(config, setup.ticket.addresses[0], identity::SERVER_NAME).unwrap();
+        let (endpoint, config) = endpoint::client(&Transport::default(), &ME, &setup.ticket).unwrap();
+        let connecting = endpoint.connect_with(config, setup.ticket.addresses[0], NAME).unwrap();
         let connection = connecting.await.unwrap();
         let (mut send, _recv) = connection.open_bi().await.unwrap();
         send.write_all(bytes).await.unwrap();
@@ -288,30 +325,84 @@ async fn strangers_get_little() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_address_gets_few_connections_without_a_proof() {
     let setup = setup().await;
-    let (endpoint, config) = endpoint::client(&Transport::default(), setup.ticket.certificate).unwrap();
-    let connect = || endpoint.connect_with(config.clone(), setup.ticket.addresses[0], identity::SERVER_NAME).unwrap();
+    let (endpoint, config) = endpoint::client(&Transport::default(), &ME, &setup.ticket).unwrap();
+    let connect = || endpoint.connect_with(config.clone(), setup.ticket.addresses[0], NAME).unwrap();
     let mut open = Vec::new();
     for _ in 0..4 {
         open.push(connect().await.unwrap());
     }
-    assert!(connect().await.is_err());
+    let mut waiting = connect();
+    assert!(tokio::time::timeout(Duration::from_secs(1), &mut waiting).await.is_err());
     open.clear();
-    // The places are free when the receiver has heard of it.
-    let deadline = tokio::time::Instant::now() + PATIENCE;
-    while connect().await.is_err() {
-        assert!(tokio::time::Instant::now() < deadline);
-    }
+    // It needs no new attempt once the receiver has heard of it.
+    tokio::time::timeout(PATIENCE, waiting).await.unwrap().unwrap();
     still_works(setup).await;
+}
+
+/// First packets of connections that nobody answers.
+async fn first_packets(ticket: &Ticket, count: usize) -> Vec<Vec<u8>> {
+    let silent = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let (endpoint, config) = endpoint::client(&Transport::default(), &ME, ticket).unwrap();
+    let mut packets = Vec::new();
+    while packets.len() < count {
+        let _connecting = endpoint.connect_with(config.clone(), silent.local_addr().unwrap(), NAME).unwrap();
+        let mut packet = vec![0; 1500];
+        let len = silent.recv(&mut packet).await.unwrap();
+        packet.truncate(len);
+        packets.push(packet);
+    }
+    packets
+}
+
+/// Handshakes a second that the receiver has to bear.
+const FLOOD: u32 = 1000;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flood_of_strangers_keeps_nobody_out() {
+    let setup = setup().await;
+    let address = setup.ticket.addresses[0];
+    // They know all but the secret, and come from where the sender comes from.
+    let stranger = Ticket { secret: [0; 32], ..setup.ticket.clone() };
+    let packets = first_packets(&stranger, 50).await;
+    let flood = tokio::spawn(async move {
+        let socket = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let mut tick = tokio::time::interval(Duration::from_secs(1) / (FLOOD / 10));
+        for packet in packets.iter().cycle() {
+            if fastrand::u8(..10) == 0 {
+                tick.tick().await;
+            }
+            let _ = socket.send_to(packet, address).await;
+        }
+    });
+    // And some finish their handshakes, if they may, and stay.
+    let stay = tokio::spawn(async move {
+        let (endpoint, config) = endpoint::client(&Transport::default(), &ME, &stranger).unwrap();
+        let mut open = Vec::new();
+        loop {
+            if let Ok(connection) = endpoint.connect_with(config.clone(), address, NAME).unwrap().await {
+                open.push(connection);
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    });
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let began = tokio::time::Instant::now();
+    tokio::time::timeout(PATIENCE, still_works(setup)).await.expect("a rightful sender gets in");
+    println!("in after {:.1} s", began.elapsed().as_secs_f64());
+    flood.abort();
+    stay.abort();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_version_is_named() {
     let setup = setup().await;
-    let mut crypto = identity::client_crypto(setup.ticket.certificate).unwrap();
+    let mut crypto = identity::client_crypto(&ME, setup.ticket.certificate).unwrap();
     crypto.set_alpn_protocols(vec![b"pcc-transfer/1".to_vec()]);
-    let (endpoint, _) = endpoint::client(&Transport::default(), setup.ticket.certificate).unwrap();
-    let config = noq::ClientConfig::new(Arc::new(crypto));
-    let connecting = endpoint.connect_with(config, setup.ticket.addresses[0], identity::SERVER_NAME).unwrap();
+    let (endpoint, _) = endpoint::client(&Transport::default(), &ME, &setup.ticket).unwrap();
+    let greeting = Greeting::new(&setup.ticket.secret);
+    let mut config = noq::ClientConfig::new(Arc::new(crypto));
+    config.initial_dst_cid_provider(Arc::new(move || greeting.make()));
+    let connecting = endpoint.connect_with(config, setup.ticket.addresses[0], NAME).unwrap();
     let failure = connection_failure(&connecting.await.unwrap_err());
     assert_eq!(failure.kind, Kind::Version, "{failure}");
     still_works(setup).await;
@@ -365,7 +456,7 @@ async fn blocks_that_do_not_match_are_refused() {
     let record = Record::Block { file: 0, block: 1, hash: blocks::hash(size, 1, rest) };
     honest.stream(&[&record.encode()[..], rest].concat()).await;
     honest.stream(&Record::Root { file: 0, hash: *blake3::hash(&whole).as_bytes() }.encode()).await;
-    while !matches!(honest.answer().await, Answer::Complete) {}
+    while !matches!(honest.answer().await, Answer::Complete { .. }) {}
     protocol::close_done(&honest.connection);
     tokio::time::timeout(PATIENCE, setup.receiver).await.unwrap().unwrap().unwrap();
     assert_eq!(std::fs::read(setup.dir.path().join("to/two")).unwrap(), whole);

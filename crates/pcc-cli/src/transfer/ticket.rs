@@ -7,7 +7,8 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;
 
-const PREFIX: &str = "pcc1";
+/// What every ticket begins with.
+pub const PREFIX: &str = "pcc1";
 const CHECKSUM_LEN: usize = 4;
 const MAX_LEN: usize = 2048;
 

@@ -1,12 +1,16 @@
 //! Finds what to send, and opens it again when its turn has come.
 //!
 //! Whoever may write in a sent folder may be less trusted than whoever sends it. So a link is followed only where the
-//! user named it; everything below is opened from the folder it is in, no link is followed and nothing blocks. What is
-//! opened later must be the very file that was listed.
+//! user named it, or asked for it; everything below is opened from the folder it is in, and nothing blocks. What is opened
+//! later must be the very file that was listed.
+//!
+//! What is named must be there. What cannot be sent of what is below it is left out.
 
 use super::failure::{Failure, Kind, Result, printable};
-use super::manifest::{Entry, MAX_DEPTH, Mtime, PERMISSIONS, STAGING_PREFIX, What};
+use super::manifest::{Entry, MAX_DEPTH, Mtime, PERMISSIONS, STAGING_PREFIX, What, check_path};
+use super::selection::{Links, Selection};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, readlinkat, statat};
+use rustix::io::Errno;
 use std::ffi::{CString, OsStr};
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -57,13 +61,18 @@ pub struct Listing {
     pub entries: Vec<Entry>,
     /// What was left out, and why.
     pub left_out: Vec<String>,
+    /// The folders around what is looked at just now.
+    around: Vec<(u64, u64)>,
     identities: Vec<Option<Identity>>,
     roots: Vec<Root>,
 }
 
-/// That a file cannot be read.
-pub fn unreadable(path: &Path, why: impl std::fmt::Display) -> Failure {
-    Failure::new(Kind::Source, format!("cannot read \"{}\": {why}", printable(path.as_os_str().as_bytes())))
+/// Why something cannot be sent.
+type Why = String;
+
+/// That what the user named cannot be sent.
+fn unreadable(path: &Path, why: impl std::fmt::Display) -> Failure {
+    Failure::new(Kind::Source, format!("cannot send \"{}\": {why}", printable(path.as_os_str().as_bytes())))
 }
 
 fn open<P: rustix::path::Arg>(folder: impl AsFd, name: P, more: OFlags) -> io::Result<File> {
@@ -75,12 +84,17 @@ fn mtime(metadata: &Metadata) -> Mtime {
     Mtime { secs: metadata.mtime(), nanos: metadata.mtime_nsec().clamp(0, 999_999_999) as u32 }
 }
 
+/// How what is below a named folder is opened.
+fn below_flags(links: Links) -> OFlags {
+    if links == Links::Follow { OFlags::empty() } else { OFlags::NOFOLLOW }
+}
+
 impl Listing {
     /// Lists what is below the given paths.
-    pub fn find(arguments: &[PathBuf]) -> Result<Self> {
+    pub fn find(arguments: &[PathBuf], selection: &Selection) -> Result<Self> {
         let mut listing = Self::default();
         for argument in arguments {
-            let failed = |e| unreadable(argument, e);
+            let failed = |e: io::Error| unreadable(argument, e);
             let name = match argument.file_name() {
                 Some(name) => name.to_owned(),
                 None => {
@@ -90,33 +104,36 @@ impl Listing {
                 }
             };
             let metadata = std::fs::metadata(argument).map_err(failed)?;
-            check_kind(argument, metadata.is_file() || metadata.is_dir())?;
+            check_kind(metadata.is_file() || metadata.is_dir()).map_err(|why| unreadable(argument, why))?;
             let opened = open(CWD, argument.as_path(), OFlags::empty()).map_err(failed)?;
             listing.roots.push(Root { path: argument.clone(), first: listing.entries.len() });
-            listing.add(opened, name.as_bytes().to_vec(), argument)?;
+            let added = listing.add(opened, name.as_bytes().to_vec(), selection);
+            added.map_err(|why| unreadable(argument, why))?;
         }
         Ok(listing)
     }
 
     /// Adds a file, or a folder with all that is in it.
-    fn add(&mut self, mut opened: File, path: Vec<u8>, shown: &Path) -> Result<()> {
-        let failed = |e: io::Error| unreadable(shown, e);
+    fn add(&mut self, mut opened: File, path: Vec<u8>, selection: &Selection) -> Result<(), Why> {
+        let failed = |e: io::Error| e.to_string();
         let metadata = opened.metadata().map_err(failed)?;
-        check_kind(shown, metadata.is_file() || metadata.is_dir())?;
+        check_kind(metadata.is_file() || metadata.is_dir())?;
         let (mode, mtime) = (metadata.mode() & PERMISSIONS, mtime(&metadata));
         if metadata.is_file() {
             let size = metadata.len();
             if size == 0 && matches!(opened.read(&mut [0]), Ok(1)) {
-                let why = "its length is not known before it is read, as in /proc; send a copy of it";
-                return Err(unreadable(shown, why));
+                return Err("its length is not known before it is read, as in /proc; send a copy of it".to_owned());
             }
             self.push(path, What::File { size, mode, mtime }, Some(Identity::of(&metadata)));
             return Ok(());
         }
         if path.iter().filter(|&&b| b == b'/').count() >= MAX_DEPTH {
-            return Err(unreadable(shown, "it is too deep in folders"));
+            return Err("it is too deep in folders".to_owned());
         }
-        self.push(path.clone(), What::Dir { mode, mtime }, None);
+        let this = (metadata.dev(), metadata.ino());
+        if self.around.contains(&this) {
+            return Err("it leads back to a folder that it is in".to_owned());
+        }
         let mut names: Vec<CString> = Vec::new();
         for entry in Dir::read_from(&opened).map_err(|e| failed(e.into()))? {
             let name = entry.map_err(|e| failed(e.into()))?.file_name().to_owned();
@@ -125,33 +142,50 @@ impl Listing {
             }
         }
         names.sort_unstable();
+        self.push(path.clone(), What::Dir { mode, mtime }, None);
+        self.around.push(this);
         for name in names {
             let below = [&path, &b"/"[..], name.as_bytes()].concat();
-            self.add_below(&opened, &name, below, &shown.join(OsStr::from_bytes(name.as_bytes())))?;
+            if selection.excludes(&below) {
+                continue;
+            }
+            if let Err(why) = self.add_below(&opened, &name, &below, selection) {
+                self.left_out.push(format!("\"{}\" is left out: {why}", printable(&below)));
+            }
         }
+        self.around.pop();
         Ok(())
     }
 
     /// Adds what has this name in a folder.
-    fn add_below(&mut self, folder: &File, name: &CString, path: Vec<u8>, shown: &Path) -> Result<()> {
-        let failed = |e: rustix::io::Errno| unreadable(shown, io::Error::from(e));
-        let there = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
-        match FileType::from_raw_mode(there.st_mode) {
+    fn add_below(&mut self, folder: &File, name: &CString, path: &[u8], selection: &Selection) -> Result<(), Why> {
+        let nofollow = below_flags(selection.links);
+        let look = if nofollow.is_empty() { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
+        let kind = match statat(folder, name, look) {
+            Ok(there) => FileType::from_raw_mode(there.st_mode),
+            // Gone since the folder was read; but a link that leads nowhere is there.
+            Err(Errno::NOENT) if statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_err() => return Ok(()),
+            Err(e) => return Err(io::Error::from(e).to_string()),
+        };
+        match kind {
+            FileType::Symlink if selection.links == Links::Skip => Ok(()),
             FileType::Symlink => {
-                let target = readlinkat(folder, name, Vec::new()).map_err(failed)?.into_bytes();
-                self.push(path, What::Link { target }, None);
+                let target = readlinkat(folder, name, Vec::new()).map_err(|e| io::Error::from(e).to_string())?;
+                self.push(path.to_vec(), What::Link { target: target.into_bytes() }, None);
                 Ok(())
             }
             FileType::Directory if is_staging(name.as_bytes()) => {
-                let name = printable(shown.as_os_str().as_bytes());
-                self.left_out.push(format!("\"{name}\" is left out: it is an unfinished transfer, with its secrets"));
-                Ok(())
+                Err("it is an unfinished transfer, with its secrets".to_owned())
             }
             kind => {
                 // Opening a device can do something.
-                check_kind(shown, matches!(kind, FileType::RegularFile | FileType::Directory))?;
-                let opened = open(folder, name.as_c_str(), OFlags::NOFOLLOW);
-                self.add(opened.map_err(|e| unreadable(shown, e))?, path, shown)
+                check_kind(matches!(kind, FileType::RegularFile | FileType::Directory))?;
+                check_path(path)?;
+                match open(folder, name.as_c_str(), nofollow) {
+                    Ok(opened) => self.add(opened, path.to_vec(), selection),
+                    Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+                    Err(e) => Err(e.to_string()),
+                }
             }
         }
     }
@@ -162,8 +196,8 @@ impl Listing {
     }
 }
 
-fn check_kind(shown: &Path, is_right: bool) -> Result<()> {
-    if is_right { Ok(()) } else { Err(unreadable(shown, "it is neither a file nor a folder; leave it out")) }
+fn check_kind(is_right: bool) -> Result<(), Why> {
+    if is_right { Ok(()) } else { Err("it is neither a file nor a folder nor a link".to_owned()) }
 }
 
 /// Whether `pcc recv` gives its folders such names.
@@ -174,6 +208,7 @@ fn is_staging(name: &[u8]) -> bool {
 
 /// Opens what was listed, one after the other.
 pub struct Opener {
+    below: OFlags,
     identities: Vec<Option<Identity>>,
     roots: Vec<Root>,
     /// The folder that was used last, because the next file is likely in it too.
@@ -182,18 +217,9 @@ pub struct Opener {
 
 impl Opener {
     /// Of this listing; gives back the entries.
-    pub fn new(listing: Listing) -> (Self, Vec<Entry>) {
+    pub fn new(listing: Listing, links: Links) -> (Self, Vec<Entry>) {
         let Listing { entries, identities, roots, .. } = listing;
-        (Self { identities, roots, folder: None }, entries)
-    }
-
-    /// The path of an entry, for messages.
-    pub fn shown(&self, file: u32, entry: &Entry) -> PathBuf {
-        let path = &self.roots[self.root(file)].path;
-        match below(&entry.path) {
-            Some(below) => path.join(OsStr::from_bytes(below)),
-            None => path.clone(),
-        }
+        (Self { below: below_flags(links), identities, roots, folder: None }, entries)
     }
 
     fn root(&self, file: u32) -> usize {
@@ -207,7 +233,7 @@ impl Opener {
             Ok(opened) => opened,
             // As well as a link in its place.
             Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
-            Err(e) if e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => return Ok(None),
+            Err(e) if e.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => return Ok(None),
             Err(e) => return Err(e),
         };
         Ok(identity.is(&opened)?.then_some((opened, identity)))
@@ -225,12 +251,12 @@ impl Opener {
         if self.folder.as_ref().filter(is_last).is_none() {
             let mut folder = open(CWD, self.roots[root].path.as_path(), OFlags::DIRECTORY)?;
             for name in parent.split(|&b| b == b'/').filter(|name| !name.is_empty()) {
-                folder = open(&folder, name, OFlags::DIRECTORY | OFlags::NOFOLLOW)?;
+                folder = open(&folder, name, OFlags::DIRECTORY | self.below)?;
             }
             self.folder = Some((parent.to_vec(), root, folder));
         }
         match &self.folder {
-            Some((_, _, folder)) => open(folder, name, OFlags::NOFOLLOW),
+            Some((_, _, folder)) => open(folder, name, self.below),
             None => Err(io::ErrorKind::NotFound.into()),
         }
     }

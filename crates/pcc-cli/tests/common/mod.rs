@@ -1,8 +1,11 @@
 //! Runs the `pcc` binary, and lends a path whose traffic can be counted.
 
+use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::io::{BufRead, BufReader, Read};
 use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,6 +15,9 @@ use std::time::{Duration, Instant};
 
 /// Nothing here takes that long, on however busy a machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Names the folder that has the sender's key.
+pub const CONFIG: &str = "XDG_CONFIG_HOME";
 
 /// A running `pcc`; killed when it goes out of scope.
 pub struct Pcc {
@@ -28,9 +34,18 @@ pub fn pcc(arguments: &[&str]) -> Pcc {
 }
 
 /// Starts a command that is, or becomes, `pcc`.
-pub fn start(mut command: Command) -> Pcc {
-    let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("pcc starts");
+pub fn start(command: Command) -> Pcc {
+    start_reading(command, Stdio::null())
+}
+
+/// The same with a standard input.
+pub fn start_reading(mut command: Command, input: impl Into<Stdio>) -> Pcc {
+    command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+    if !command.get_envs().any(|(name, _)| name == CONFIG) {
+        // Sender keys of tests are nothing for the user's folder.
+        command.env(CONFIG, env!("CARGO_TARGET_TMPDIR"));
+    }
+    let mut child = command.spawn().expect("pcc starts");
     let (lines, stderr) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(String::new())));
     let (out, kept) = (child.stdout.take().expect("stdout"), lines.clone());
     thread::spawn(move || {
@@ -155,16 +170,46 @@ impl Drop for Pcc {
     }
 }
 
-/// Starts a receiver on loopback.
+/// What starts a receiver on loopback.
+pub fn receiver_command(dir: &Path, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pcc"));
+    command.arg("recv").arg(dir).args(["--listen", "127.0.0.1:0"]).args(more);
+    command
+}
+
+/// Starts a receiver on loopback that takes whoever has the ticket.
 pub fn receiver(dir: &Path, more: &[&str]) -> Pcc {
-    let dir = dir.to_str().expect("UTF-8");
-    pcc(&[&["recv", dir, "--listen", "127.0.0.1:0"], more].concat())
+    start(receiver_command(dir, &[&["--from", "anyone"], more].concat()))
+}
+
+/// What starts a sender, but for the ticket.
+pub fn sender_command(paths: &[&Path], more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pcc"));
+    command.arg("send").args(more).args(paths);
+    command
 }
 
 /// Starts a sender.
 pub fn sender(paths: &[&Path], ticket: &str, more: &[&str]) -> Pcc {
-    let paths: Vec<&str> = paths.iter().map(|path| path.to_str().expect("UTF-8")).collect();
-    pcc(&[&["send"], more, &paths, &[ticket]].concat())
+    let mut command = sender_command(paths, more);
+    command.env("PCC_TICKET", ticket);
+    start(command)
+}
+
+/// A terminal: the end of the user, and that of a program.
+pub fn terminal() -> (OwnedFd, OwnedFd) {
+    let user = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&user).and_then(|()| unlockpt(&user)).expect("a terminal");
+    let name = ptsname(&user, Vec::new()).expect("its name");
+    let flags = OFlags::RDWR | OFlags::NOCTTY;
+    let program = rustix::fs::open(name, flags, rustix::fs::Mode::empty()).expect("its other end");
+    (user, program)
+}
+
+/// Types a line.
+pub fn type_line(user: &OwnedFd, line: &str) {
+    let line = format!("{line}\n");
+    assert_eq!(rustix::io::write(user, line.as_bytes()), Ok(line.len()));
 }
 
 /// What is in a ticket: the hash of the certificate, the secret, the addresses.

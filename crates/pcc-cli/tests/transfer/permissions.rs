@@ -29,7 +29,7 @@ fn nothing_is_readable_by_more_than_before() {
         let mut command = Command::new("sh");
         let to = p.to.join(to);
         command.args(["-c", &format!("umask {umask}; exec \"$@\""), "sh", env!("CARGO_BIN_EXE_pcc"), "recv"]);
-        command.arg(&to).args(["--listen", "127.0.0.1:0"]).args(more);
+        command.arg(&to).args(["--listen", "127.0.0.1:0", "--from", "anyone"]).args(more);
         let mut recv = start(command);
         sender(&[&root], &recv.ticket(), &[]).exits(0);
         recv.exits(0);

@@ -1,9 +1,11 @@
 //! Tickets: what they are good for, and how they are given.
 
-use crate::common::{names, pcc, receiver, sender};
+use crate::common::{
+    names, pcc, receiver, receiver_command, sender, sender_command, start, start_reading, terminal, type_line,
+};
 use crate::place;
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 #[test]
 fn a_ticket_is_for_one_transfer() {
@@ -39,28 +41,62 @@ fn tickets_that_cannot_be_read() {
     send.exits(3);
     assert!(send.stderr().contains("mistyped"), "{}", send.stderr());
     sender(&[&file], "hello", &[]).exits(3);
-    // From standard input, which is empty here.
-    sender(&[&file], "-", &[]).exits(3);
     sender(&[&file], &ticket.replacen("pcc1", "pcc2", 1), &[]).exits(5);
     pcc(&["send", "x"]).exits(2);
 }
 
 #[test]
-fn options_may_stand_anywhere_and_no_mistake_shows_the_ticket() {
+fn a_ticket_is_no_argument_and_no_mistake_shows_it() {
     let p = place();
     let file = p.file("a", 10);
-    let mut recv = receiver(&p.to, &[]);
+    let recv = receiver(&p.to, &[]);
     let ticket = recv.ticket();
     let path = file.to_str().unwrap();
-    for arguments in [&["send", &ticket][..], &["send", path, &ticket, "--no-such-option"]] {
+    let typo = ticket.replacen("aa", "ab", 1);
+    for arguments in [&["send", path, &ticket][..], &["send", path, &typo], &["send", &ticket, path, "--no-such"]] {
         let mut send = pcc(arguments);
         send.exits(2);
-        assert!(!send.stderr().contains(&ticket[4..]), "{}", send.stderr());
+        assert!(!send.stderr().contains(&ticket[4..60]), "{}", send.stderr());
     }
-    let mut send = pcc(&["send", path, "--json", &ticket, "--timeout", "60"]);
-    send.exits(0);
-    recv.exits(0);
-    send.event("done");
+}
+
+#[test]
+fn a_ticket_comes_from_a_file_or_standard_input_or_the_user() {
+    let p = place();
+    let file = p.file("a", 10);
+    let (kept, missing) = (p.from.join("ticket"), p.from.join("missing"));
+    let send = |command: Command, input: Stdio, ticket: &str| {
+        fs::write(&kept, format!("{ticket}\n")).unwrap();
+        start_reading(command, input)
+    };
+    let by_file = sender_command(&[&file], &["--ticket-file", kept.to_str().unwrap()]);
+    let by_pipe = sender_command(&[&file], &["--ticket-file", "-"]);
+    let by_user = sender_command(&[&file], &[]);
+    for (n, command) in [by_file, by_pipe, by_user].into_iter().enumerate() {
+        let mut recv = receiver(&p.to.join(n.to_string()), &[]);
+        let ticket = recv.ticket();
+        let mut send = match n {
+            0 => send(command, Stdio::null(), &ticket),
+            1 => {
+                fs::write(&kept, &ticket).unwrap();
+                send(command, fs::File::open(&kept).unwrap().into(), &ticket)
+            }
+            _ => {
+                let (user, terminal) = terminal();
+                let sent = send(command, terminal.into(), &ticket);
+                sent.until("the question", || sent.stderr().contains("ticket").then_some(()));
+                type_line(&user, &ticket);
+                sent
+            }
+        };
+        send.exits(0);
+        recv.exits(0);
+    }
+    let mut send = start(sender_command(&[&file], &["--ticket-file", missing.to_str().unwrap()]));
+    send.exits(1);
+    assert!(send.stderr().contains("missing"), "{}", send.stderr());
+    // Standard input that is empty.
+    start(sender_command(&[&file], &["--ticket-file", "-"])).exits(3);
 }
 
 #[test]
@@ -71,8 +107,8 @@ fn a_ticket_that_cannot_be_printed_ends_the_wait() {
         return println!("skipped: no /dev/full");
     };
     for json in [&[][..], &["--json"]] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pcc"));
-        command.arg("recv").arg(&p.to).args(["--listen", "127.0.0.1:0"]).args(json);
+        let mut command = receiver_command(&p.to, json);
+        command.args(["--from", "anyone"]);
         let recv = command.stdout(full.try_clone().unwrap()).output().unwrap();
         assert_eq!(recv.status.code(), Some(1), "{recv:?}");
         assert!(names(&p.to).is_empty());

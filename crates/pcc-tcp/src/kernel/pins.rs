@@ -7,6 +7,8 @@ use rustix::fs::statfs;
 use rustix::mount::{MountFlags, mount};
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,6 +26,7 @@ const BPFFS_MAGIC: u64 = 0xcafe_4a11;
 pub fn pin(mut registered: Registered) -> Result<(), Error> {
     mount_bpffs()?;
     fs::create_dir_all(PINS).map_err(Error::file(PINS))?;
+    check_folder(Path::new(PINS))?;
     let pinned = registered.links.iter_mut().try_for_each(|(controller, link)| link.pin(path(*controller)));
     if pinned.is_err() {
         for (_, link) in &mut registered.links {
@@ -67,7 +70,18 @@ pub fn unpin(controller: Controller) -> Result<(), Error> {
 }
 
 fn open(controller: Controller) -> Result<Link, Error> {
+    check_folder(Path::new(PINS))?;
     Link::open(path(controller)).map_err(Error::bpf("opening a pin"))
+}
+
+/// Whoever else may write there could put something of theirs in the place of a pin.
+fn check_folder(folder: &Path) -> Result<(), Error> {
+    let about = fs::symlink_metadata(folder).map_err(Error::file(folder))?;
+    if about.is_dir() && about.uid() == 0 && about.mode() & 0o022 == 0 {
+        return Ok(());
+    }
+    let why = "it is not a folder of root's in which nobody else may write; remove it";
+    Err(Error::file(folder)(io::Error::new(io::ErrorKind::PermissionDenied, why)))
 }
 
 fn mount_bpffs() -> Result<(), Error> {
@@ -78,10 +92,37 @@ fn mount_bpffs() -> Result<(), Error> {
     let mounts = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
     if mounts("self") != mounts("1") {
         return Err(Error::NoBpffs(io::Error::other(
-            "this process has mounts of its own, as `ip netns exec` makes them, and what is pinned there would be gone \
-             with it: run it outside",
+            "this process has mounts of its own, as in a container or under `ip netns exec`, and what is pinned there may be \
+             gone with them: run it outside, or mount one here yourself: mount -t bpf bpf /sys/fs/bpf",
         )));
     }
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("bpf", BPFFS, "bpf", flags, Some(c"mode=0700")).map_err(|error| Error::NoBpffs(io::Error::from(error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+    #[test]
+    fn only_a_folder_of_root_has_pins() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("pcc");
+        fs::create_dir(&folder).unwrap();
+        if fs::metadata(&folder).unwrap().uid() != 0 {
+            assert!(check_folder(&folder).is_err());
+            return println!("skipped: only root has folders of root");
+        }
+        let allow = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+        allow(0o755);
+        check_folder(&folder).unwrap();
+        allow(0o775);
+        assert!(check_folder(&folder).is_err());
+        allow(0o700);
+        symlink(&folder, dir.path().join("link")).unwrap();
+        assert!(check_folder(&dir.path().join("link")).is_err());
+        chown(&folder, Some(1), None).unwrap();
+        assert!(check_folder(&folder).unwrap_err().to_string().contains("pcc: it is not a folder of root's"));
+    }
 }

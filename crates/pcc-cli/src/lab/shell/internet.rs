@@ -4,10 +4,18 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, BufRead, BufReader, PipeReader, Write};
 use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// How long `nft` may take for an answer, on however busy a machine.
 const PATIENCE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
+
+/// Where systems have programs for root. It runs as root, and whoever calls may have set `PATH`.
+const FOLDERS: [&str; 5] = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin", "/run/current-system/sw/bin"];
+
+fn nft() -> Option<PathBuf> {
+    FOLDERS.iter().map(|folder| Path::new(folder).join("nft")).find(|nft| nft.is_file())
+}
 
 /// A table of rules that the kernel removes with the process `nft` that owns it, which ends when its input does: with this process.
 pub struct Internet {
@@ -31,7 +39,7 @@ impl Internet {
 
     fn translate(device: &str, address: Ipv4Addr) -> io::Result<Internet> {
         let (reader, writer) = io::pipe()?;
-        let mut nft = Command::new("nft");
+        let mut nft = Command::new(nft().ok_or(io::ErrorKind::NotFound)?);
         nft.arg("-i").stdin(Stdio::piped()).stdout(writer.try_clone()?).stderr(writer);
         // In a group of its own, for Ctrl-C is not meant for it.
         let mut internet = Internet { nft: nft.process_group(0).spawn()?, answers: BufReader::new(reader) };

@@ -1,0 +1,133 @@
+//! Whose files are taken: a ticket can be learnt by somebody who should not have it.
+
+use super::credentials::SenderId;
+use super::endpoint::shown;
+use super::failure::{Failure, Kind, Result};
+use super::identity::code;
+use super::progress::{Event, Reporter};
+use super::protocol::{self, Answer};
+use super::session::Peer;
+use std::io::BufRead;
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+/// The word for [`Welcome::Anyone`].
+const ANYONE: &str = "anyone";
+/// Senders that wait to be confirmed.
+const MAX_WAITING: usize = 8;
+/// No sender that means well makes the receiver wait for a few bytes.
+const TELLING: Duration = Duration::from_millis(100);
+
+/// Which of those that prove to hold the ticket may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Welcome {
+    /// The one whose code the user types.
+    Confirmed,
+    /// This one.
+    Only(SenderId),
+    /// The first.
+    Anyone,
+}
+
+impl Welcome {
+    /// As it is on the command line.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            ANYONE => Ok(Self::Anyone),
+            id => id.parse().map(Self::Only).map_err(|why| format!("{why}; or say {ANYONE}")),
+        }
+    }
+}
+
+struct Candidate {
+    address: SocketAddr,
+    peer: Peer,
+    code: String,
+}
+
+/// Senders that hold the ticket and wait until the user types the code of one of them.
+#[derive(Default)]
+pub struct Candidates {
+    waiting: Vec<Candidate>,
+    typed: Option<mpsc::UnboundedReceiver<String>>,
+}
+
+impl Candidates {
+    /// Asks the user about one more. An error means that it is turned away.
+    pub async fn add(&mut self, address: SocketAddr, mut peer: Peer, reporter: &Reporter) -> Result<()> {
+        self.waiting.retain(|other| other.peer.connection.close_reason().is_none() && other.peer.sender != peer.sender);
+        let added = if self.waiting.len() < MAX_WAITING {
+            let told = timeout(TELLING, protocol::send(&mut peer.send, &Answer::Confirm)).await;
+            told.unwrap_or_else(|_| Err(Failure::new(Kind::LostPeer, "the sender does not take an answer")))
+        } else {
+            Err(Failure::new(Kind::WrongTicket, "too many others hold this ticket; get a new one from pcc recv"))
+        };
+        match added.and_then(|()| code(&peer.connection)) {
+            Ok(code) => {
+                self.waiting.push(Candidate { address, peer, code });
+                self.typed.get_or_insert_with(lines);
+                reporter.event(&Event::Ask { peer: shown(address) });
+                Ok(())
+            }
+            Err(failure) => {
+                protocol::close(&peer.connection, &failure);
+                Err(failure)
+            }
+        }
+    }
+
+    /// Waits until the user has typed the code of a sender; the others are turned away.
+    pub async fn chosen(&mut self, reporter: &Reporter) -> Result<(SocketAddr, Peer)> {
+        let Some(typed) = &mut self.typed else { return std::future::pending().await };
+        loop {
+            let line = typed.recv().await.ok_or_else(|| {
+                Failure::new(Kind::Other, "standard input has ended, so that no sender can be confirmed; see --from")
+            })?;
+            self.waiting.retain(|candidate| candidate.peer.connection.close_reason().is_none());
+            let typed = digits(&line);
+            if let Some(at) = self.waiting.iter().position(|candidate| digits(&candidate.code) == typed) {
+                let chosen = self.waiting.swap_remove(at);
+                let failure = Failure::new(Kind::WrongTicket, "the user of pcc recv chose another sender");
+                self.waiting.drain(..).for_each(|other| protocol::close(&other.peer.connection, &failure));
+                return Ok((chosen.address, chosen.peer));
+            }
+            if !typed.is_empty() {
+                let message = "no sender that is connected shows this code. If it is the one that your sender shows now, \
+                    somebody else may be in its place: press Ctrl-C, and run pcc recv again for a new ticket";
+                reporter.event(&Event::Note { message });
+            }
+        }
+    }
+}
+
+fn digits(text: &str) -> String {
+    text.chars().filter(char::is_ascii_digit).collect()
+}
+
+/// Lines from standard input. The thread lives as long as the command.
+fn lines() -> mpsc::UnboundedReceiver<String> {
+    let (send, lines) = mpsc::unbounded_channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            if send.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_welcome_can_be_written() {
+        assert_eq!(Welcome::parse("anyone"), Ok(Welcome::Anyone));
+        let id = SenderId([3; 32]);
+        assert_eq!(Welcome::parse(&id.to_string()), Ok(Welcome::Only(id)));
+        assert!(Welcome::parse("me").unwrap_err().contains("anyone"));
+    }
+}

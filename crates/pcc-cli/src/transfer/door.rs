@@ -1,0 +1,187 @@
+//! The door of the receiver: senders come in once they have proved that they hold the ticket.
+//!
+//! Whoever wants to keep others out may send as much as it likes, from as many addresses as it has. So what does not hold
+//! the ticket costs no more than a look at its first packet (see `greeting`); and of what seems to hold it, no address,
+//! which for IPv6 is a /64, has more than a small share of the few places, for a few seconds.
+
+use super::credentials::SenderId;
+use super::failure::{Failure, Kind, Result};
+use super::greeting::Greeting;
+use super::identity::proof;
+use super::protocol::{self, Hello, MAX_HELLO, connection_failure};
+use super::session::Peer;
+use noq::{ConnectionError, Endpoint, Incoming};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinHandle, JoinSet};
+use tokio::time::{Instant, timeout_at};
+
+/// A connection that has not proved to know the secret after this long is closed.
+const PATIENCE: Duration = Duration::from_secs(6);
+/// Connections without a proof that are served at once; further ones wait until their next try.
+const MAX_STRANGERS: usize = 16;
+/// The most of these from one address.
+const MAX_PER_ADDRESS: usize = 4;
+/// Those without the ticket are reported no more often than this.
+const REPORTING: Duration = Duration::from_secs(10);
+
+/// A connection attempt: after the proof, or what was wrong with it.
+pub type Arrival = (SocketAddr, Result<Peer>);
+
+/// Where senders arrive.
+pub struct Door {
+    arrivals: mpsc::Receiver<Arrival>,
+    task: JoinHandle<()>,
+}
+
+impl Door {
+    /// Lets those in that prove to know the secret.
+    pub fn open(endpoint: Endpoint, secret: [u8; 32]) -> Self {
+        let (out, arrivals) = mpsc::channel(MAX_STRANGERS);
+        let keeper = Keeper {
+            secret,
+            greeting: Greeting::new(&secret),
+            out,
+            strangers: JoinSet::new(),
+            places: Vec::new(),
+            turned_away: 0,
+            reported: None,
+        };
+        Self { arrivals, task: tokio::spawn(keeper.serve(endpoint)) }
+    }
+
+    /// The next one; `None` when the endpoint is closed.
+    pub async fn next(&mut self) -> Option<Arrival> {
+        self.arrivals.recv().await
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+struct Keeper {
+    secret: [u8; 32],
+    greeting: Greeting,
+    out: mpsc::Sender<Arrival>,
+    strangers: JoinSet<()>,
+    /// Where those come from that have a place.
+    places: Vec<(IpAddr, AbortHandle)>,
+    turned_away: u64,
+    reported: Option<Instant>,
+}
+
+impl Keeper {
+    async fn serve(mut self, endpoint: Endpoint) {
+        while let Some(incoming) = endpoint.accept().await {
+            while self.strangers.try_join_next().is_some() {}
+            self.meet(incoming);
+        }
+    }
+
+    fn meet(&mut self, incoming: Incoming) {
+        let address = incoming.remote_address();
+        if !self.greeting.is_good(&incoming.orig_dst_cid()) {
+            incoming.refuse();
+            return self.turn_away(address);
+        }
+        if !incoming.remote_address_validated() {
+            // Fails only for an address that is validated.
+            let _ = incoming.retry();
+            return;
+        }
+        self.places.retain(|(_, task)| !task.is_finished());
+        let place = place(address.ip());
+        let is_full = self.places.len() >= MAX_STRANGERS;
+        if is_full || self.places.iter().filter(|(other, _)| *other == place).count() >= MAX_PER_ADDRESS {
+            // It tries again by itself, as after a loss.
+            return incoming.ignore();
+        }
+        let (secret, out) = (self.secret, self.out.clone());
+        let task = self.strangers.spawn(async move {
+            // Nobody is interested when the door is closed.
+            let _ = out.send((address, authenticate(incoming, secret).await)).await;
+        });
+        self.places.push((place, task));
+    }
+
+    fn turn_away(&mut self, address: SocketAddr) {
+        self.turned_away += 1;
+        if self.reported.is_none_or(|at| at.elapsed() >= REPORTING) {
+            let more = match std::mem::take(&mut self.turned_away) - 1 {
+                0 => String::new(),
+                more => format!("; nor did {more} other attempts since the last such line"),
+            };
+            let failure = Failure::new(Kind::WrongTicket, format!("it did not know the ticket's secret{more}"));
+            // A line like this may be lost.
+            let _ = self.out.try_send((address, Err(failure)));
+            self.reported = Some(Instant::now());
+        }
+    }
+}
+
+/// All addresses that one customer of a network usually has.
+fn place(ip: IpAddr) -> IpAddr {
+    match ip.to_canonical() {
+        IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64).into(),
+        v4 => v4,
+    }
+}
+
+/// Why a stranger did not get as far as a connection.
+fn stranger_failure(error: &ConnectionError) -> Failure {
+    match (connection_failure(error), error) {
+        // That failure is worded for a sender.
+        (failure, ConnectionError::TransportError(e)) if failure.kind == Kind::WrongTicket => {
+            Failure::new(Kind::Other, format!("what came is no connection of pcc send ({e})"))
+        }
+        (failure, _) => failure,
+    }
+}
+
+/// Gives a stranger a few seconds to prove that it knows the secret.
+async fn authenticate(incoming: Incoming, secret: [u8; 32]) -> Result<Peer> {
+    let deadline = Instant::now() + PATIENCE;
+    let late = || Failure::new(Kind::WrongTicket, "no proof of the ticket's secret in time");
+    let connecting = incoming.accept().map_err(|e| stranger_failure(&e))?;
+    let connection = match timeout_at(deadline, connecting).await {
+        Ok(connected) => connected.map_err(|e| stranger_failure(&e))?,
+        Err(_) => return Err(late()),
+    };
+    let prove = async {
+        let (send, mut recv) = connection.accept_bi().await.map_err(|e| connection_failure(&e))?;
+        let hello: Hello = protocol::receive(&mut recv, MAX_HELLO).await?;
+        // Comparison of `blake3::Hash` takes constant time.
+        if proof(&connection, &secret)? != hello.proof {
+            return Err(Failure::new(
+                Kind::WrongTicket,
+                "the ticket's secret is wrong; use the ticket that pcc recv printed",
+            ));
+        }
+        Ok((SenderId::of(&connection)?, send, hello))
+    };
+    match timeout_at(deadline, prove).await.unwrap_or_else(|_| Err(late())) {
+        Ok((sender, send, hello)) => Ok(Peer { sender, connection, send, hello }),
+        Err(failure) => {
+            protocol::close(&connection, &failure);
+            Err(failure)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_many_addresses_has_one_place() {
+        let place = |ip: &str| place(ip.parse().unwrap());
+        assert_eq!(place("2001:db8:1:2:3:4:5:6"), place("2001:db8:1:2::7"));
+        assert_ne!(place("2001:db8:1:2::7"), place("2001:db8:1:3::7"));
+        assert_eq!(place("::ffff:192.0.2.1"), place("192.0.2.1"));
+        assert_ne!(place("::ffff:192.0.2.1"), place("192.0.2.2"));
+    }
+}

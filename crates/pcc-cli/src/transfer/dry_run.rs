@@ -1,0 +1,28 @@
+//! `pcc send --dry-run`: what would be sent.
+
+use super::failure::{Failure, Kind, Result};
+use super::manifest::What;
+use super::progress::{Event, Reporter};
+use super::selection::Selection;
+use super::source::Source;
+use std::path::PathBuf;
+
+/// Lists what would be sent, and names what would not.
+pub fn run(paths: &[PathBuf], selection: &Selection, reporter: &Reporter) -> Result<()> {
+    let source = Source::find(paths, selection)?;
+    for entry in &source.manifest.entries {
+        let kind = match entry.what {
+            What::Dir { .. } => "folder",
+            What::File { .. } => "file",
+            What::Link { .. } => "link",
+        };
+        reporter.event(&Event::Entry { path: entry.shown(), kind, size: entry.size() });
+    }
+    for message in &source.left_out {
+        reporter.event(&Event::Note { message });
+    }
+    match source.left_out.len() {
+        0 => Ok(()),
+        _ => Err(Failure::new(Kind::Incomplete, "not everything can be sent: see above")),
+    }
+}

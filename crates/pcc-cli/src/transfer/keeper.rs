@@ -1,0 +1,97 @@
+//! Where a user's sender key is kept, so that a receiver knows the sender again.
+
+use super::credentials::Credentials;
+use super::failure::{Context, Failure, Kind, Result};
+use super::folders::make_folders;
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// The user's sender key; made if there is none yet. The second value says why it cannot be kept, if so.
+pub fn sender_key() -> Result<(Credentials, Option<String>)> {
+    let Some(path) = place() else {
+        return Ok((Credentials::generate()?, Some(not_kept("neither XDG_CONFIG_HOME nor HOME names a folder"))));
+    };
+    match find_or_make(&path) {
+        Ok(credentials) => Ok((credentials, None)),
+        Err(failure) if failure.kind == Kind::Permission => {
+            Ok((Credentials::generate()?, Some(not_kept(&failure.message))))
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+fn not_kept(why: &str) -> String {
+    format!("this sender has a key for this run only, so that no later one can take its transfer up: {why}")
+}
+
+fn place() -> Option<PathBuf> {
+    let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let config = folder("XDG_CONFIG_HOME").or_else(|| Some(folder("HOME")?.join(".config")))?;
+    Some(config.join("pcc/sender"))
+}
+
+fn find_or_make(path: &Path) -> Result<Credentials> {
+    match File::open(path) {
+        Ok(file) => read(file, path),
+        Err(e) if e.kind() == ErrorKind::NotFound => make(path),
+        Err(e) => Err(Failure::io(format!("read the sender key {}", path.display()), &e)),
+    }
+}
+
+fn read(mut file: File, path: &Path) -> Result<Credentials> {
+    let shown = || format!("read the sender key {}", path.display());
+    let metadata = file.metadata().doing(shown)?;
+    if metadata.uid() != rustix::process::geteuid().as_raw() || metadata.mode() & 0o077 != 0 {
+        let why = "it belongs to another user, or others may read it; delete it and a new one is made";
+        return Err(Failure::new(Kind::Other, format!("cannot use the sender key {}: {why}", path.display())));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).doing(shown)?;
+    postcard::from_bytes(&bytes).map_err(|_| {
+        let why = "it is damaged; delete it and a new one is made";
+        Failure::new(Kind::Other, format!("cannot use the sender key {}: {why}", path.display()))
+    })
+}
+
+/// Makes the key. If another process is faster, that one's counts.
+fn make(path: &Path) -> Result<Credentials> {
+    let shown = || format!("keep the sender key in {}", path.display());
+    let credentials = Credentials::generate()?;
+    let bytes = postcard::to_stdvec(&credentials).map_err(|e| Failure::new(Kind::Other, e))?;
+    make_folders(path.parent().unwrap_or(Path::new("/"))).doing(shown)?;
+    let new = path.with_extension(format!("{}.new", std::process::id()));
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new).doing(shown)?;
+    let written = file.write_all(&bytes).and_then(|()| file.sync_all());
+    // A name that is taken stays; and no one sees half a key.
+    let named = written.and_then(|()| std::fs::hard_link(&new, path));
+    let removed = std::fs::remove_file(&new);
+    match named {
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => read(File::open(path).doing(shown)?, path),
+        done => done.and(removed).doing(shown).map(|()| credentials),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn the_key_stays_the_same_and_private() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("pcc/sender");
+        let first = find_or_make(&path).unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(find_or_make(&path).unwrap().hash(), first.hash());
+        assert_eq!(make(&path).unwrap().hash(), first.hash(), "whoever comes second takes what is there");
+        assert_eq!(std::fs::read_dir(dir.path().join("pcc")).unwrap().count(), 1);
+        let refused = || find_or_make(&path).err().expect("must be refused").message;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(refused().contains("others may read it"));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        std::fs::write(&path, "no key").unwrap();
+        assert!(refused().contains("damaged"));
+    }
+}

@@ -1,0 +1,63 @@
+//! Files changed while they were sent: the sender lists them again, and what both lists have is kept.
+
+use super::commit::{self, Rules};
+use super::failure::Result;
+use super::manifest::Manifest;
+use super::protocol::Record;
+use super::staging::Holder;
+use super::store::Store;
+use std::collections::HashMap;
+
+/// Which entry of an older list is which of a newer one: the same version of the same file.
+fn same(old: &Manifest, new: &Manifest) -> HashMap<u32, u32> {
+    let files = |manifest: &Manifest| {
+        let named = (0u32..).zip(&manifest.entries).filter(|(_, entry)| entry.size() > 0);
+        named.map(|(file, entry)| (entry.staged_name(), file)).collect::<Vec<_>>()
+    };
+    let new: HashMap<_, _> = files(new).into_iter().collect();
+    files(old).into_iter().filter_map(|(name, file)| Some((file, *new.get(&name)?))).collect()
+}
+
+impl Store {
+    /// Goes over to a newer list of the same transfer. If that may not be received, all stays as it is.
+    pub fn rebind(&mut self, holder: Holder, encoded: &[u8], rules: Rules) -> Result<()> {
+        let manifest = Manifest::decode_of(holder.transfer, encoded)?;
+        let same = same(&self.manifest, &manifest);
+        commit::check(&self.staging, &manifest, rules)?;
+        let there = same.keys().map(|&file| self.stored_of(file)).sum();
+        commit::check_space(&self.staging, manifest.bytes.saturating_sub(there))?;
+
+        // A list and its journal belong together: the rename of the list is the moment at which both are exchanged.
+        let mut journal = self.staging.new_journal(blake3::hash(encoded))?;
+        self.journal.read(|record| match record.at(|file| same.get(&file).copied()) {
+            Some(moved) => journal.append(moved),
+            None => Ok(()),
+        })?;
+        journal.sync()?;
+        self.staging.bind(holder, encoded)?;
+        self.staging.remove_journal(self.manifest_hash);
+        for (file, entry) in (0u32..).zip(&self.manifest.entries) {
+            if entry.size() > 0 && !same.contains_key(&file) {
+                self.staging.remove_staged(&entry.staged_name());
+            }
+        }
+        self.go_over(manifest, blake3::hash(encoded), journal, &same);
+        Ok(())
+    }
+}
+
+impl Record {
+    /// The same of another file.
+    fn at(self, moved: impl Fn(u32) -> Option<u32>) -> Option<Self> {
+        Some(match self {
+            Record::Block { file, block, hash } => Record::Block { file: moved(file)?, block, hash },
+            Record::Hole { file, block, hash } => Record::Hole { file: moved(file)?, block, hash },
+            Record::Root { file, hash } => Record::Root { file: moved(file)?, hash },
+            Record::Skip { file } => Record::Skip { file: moved(file)? },
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "rebind_tests.rs"]
+mod tests;

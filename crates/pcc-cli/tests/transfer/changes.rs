@@ -1,0 +1,96 @@
+//! Sources that change while they are sent.
+
+use crate::common::{names, receiver, sender, tree, write_file};
+use crate::place;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+fn append(path: &Path) {
+    fs::File::options().append(true).open(path).unwrap().write_all(b"one more line\n").unwrap();
+}
+
+#[test]
+fn the_new_version_of_a_file_is_sent() {
+    let p = place();
+    let root = p.from.join("tree");
+    fs::create_dir(&root).unwrap();
+    // More than is read ahead, so that the log is not read before it changes.
+    write_file(&root.join("large"), 40_000_000, 1);
+    write_file(&root.join("log"), 700_000, 2);
+    write_file(&root.join("rest"), 100_000, 3);
+    let mut recv = receiver(&p.to, &["--json"]);
+    let mut send = sender(&[&root], &recv.ticket(), &["--json", "--max-rate", "50mbit"]);
+    send.event("start");
+    append(&root.join("log"));
+    send.exits(0);
+    recv.exits(0);
+    assert_eq!(tree(&root), tree(&p.to.join("tree")));
+    let starts = send.events("start");
+    assert!(starts[1]["have"].as_u64() >= Some(40_100_000), "the rest is not sent again: {starts:?}");
+    assert!(send.events("note").iter().any(|note| note["message"].as_str().unwrap().contains("\"tree/log\"")));
+}
+
+#[test]
+fn all_but_a_file_that_changes_all_the_time_arrives() {
+    let p = place();
+    let root = p.from.join("tree");
+    fs::create_dir(&root).unwrap();
+    write_file(&root.join("a"), 300_000, 1);
+    write_file(&root.join("log"), 40_000_000, 2);
+    write_file(&root.join("rest"), 100_000, 3);
+    let mut recv = receiver(&p.to, &["--json"]);
+    let mut send = sender(&[&root], &recv.ticket(), &["--json", "--max-rate", "20mbit"]);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                append(&root.join("log"));
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| send.exits(15)));
+        stop.store(true, Ordering::Relaxed);
+        ended.unwrap();
+    });
+    recv.exits(15);
+    for side in [&send, &recv] {
+        assert_eq!(side.event("error")["kind"], "incomplete");
+        assert_eq!(side.event("done")["files"], 2);
+        assert!(side.events("note").iter().any(|note| note["message"].as_str().unwrap().contains("\"tree/log\"")));
+    }
+    fs::remove_file(root.join("log")).unwrap();
+    let contents = |root| tree(root).into_iter().filter(|(path, _)| path.file_name().is_some()).collect::<Vec<_>>();
+    assert_eq!(contents(&root), contents(&p.to.join("tree")), "and nothing else");
+    assert_eq!(names(&p.to), ["tree"]);
+}
+
+#[test]
+fn a_change_between_two_runs_costs_only_what_changed() {
+    let p = place();
+    let root = p.from.join("tree");
+    fs::create_dir(&root).unwrap();
+    write_file(&root.join("large"), 10_000_000, 1);
+    write_file(&root.join("log"), 100_000, 2);
+    let mut recv = receiver(&p.to, &["--json"]);
+    let ticket = recv.ticket();
+    let send = sender(&[&root], &ticket, &["--json", "--max-rate", "20mbit"]);
+    recv.stored(3_000_000);
+    send.kill();
+    append(&root.join("log"));
+    write_file(&root.join("new"), 1000, 3);
+    let mut send = sender(&[&root], &ticket, &["--json"]);
+    send.exits(0);
+    recv.exits(0);
+    assert!(send.event("start")["have"].as_u64() >= Some(3_000_000), "{}", send.event("start"));
+    assert_eq!(tree(&root), tree(&p.to.join("tree")));
+}
+
+#[test]
+fn what_was_named_and_is_missing_is_an_error() {
+    let p = place();
+    let recv = receiver(&p.to, &[]);
+    sender(&[&p.from.join("missing")], &recv.ticket(), &[]).exits(11);
+}

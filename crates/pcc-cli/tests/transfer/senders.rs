@@ -1,0 +1,91 @@
+//! Which sender is the right one: somebody else may have learnt the ticket.
+
+use crate::common::{
+    CONFIG, Pcc, names, receiver, receiver_command, sender, sender_command, start, start_reading, terminal, type_line,
+};
+use crate::place;
+use std::fs;
+use std::path::Path;
+
+/// Starts a sender that has a key of its own.
+fn other_sender(file: &Path, ticket: &str, config: &Path, more: &[&str]) -> Pcc {
+    let mut command = sender_command(&[file], more);
+    command.env("PCC_TICKET", ticket).env(CONFIG, config);
+    start(command)
+}
+
+fn code(send: &Pcc) -> String {
+    send.event("confirm")["code"].as_str().expect("a code").to_owned()
+}
+
+#[test]
+fn whoever_learns_the_ticket_does_not_win() {
+    let p = place();
+    let (file, evil, elsewhere) = (p.file("right", 300_000), p.file("evil", 300_000), p.from.join("elsewhere"));
+    let (user, input) = terminal();
+    let mut recv = start_reading(receiver_command(&p.to, &["--json"]), input);
+    let ticket = recv.ticket();
+    // The other one is faster.
+    let mut other = other_sender(&evil, &ticket, &elsewhere, &["--json"]);
+    let wrong = code(&other);
+    let mut send = sender(&[&file], &ticket, &["--json"]);
+    let right = code(&send);
+    recv.until("two questions", || (recv.events("ask").len() == 2).then_some(()));
+    assert_ne!(wrong, right, "happens once in a million runs");
+    assert_eq!(names(&p.to).len(), 1, "nothing but the staging folder: {:?}", names(&p.to));
+    type_line(&user, "no code at all");
+    type_line(&user, &right);
+    send.exits(0);
+    recv.exits(0);
+    other.exits(4);
+    assert!(other.event("error")["message"].as_str().unwrap().contains("another sender"));
+    assert_eq!(names(&p.to), ["right"]);
+}
+
+#[test]
+fn without_a_terminal_the_sender_is_named() {
+    let p = place();
+    let (file, evil, elsewhere) = (p.file("right", 10), p.file("evil", 10), p.from.join("elsewhere"));
+    let mut recv = start(receiver_command(&p.to, &[]));
+    recv.exits(2);
+    assert!(recv.stderr().contains("--from anyone"), "{}", recv.stderr());
+    assert!(!p.to.exists());
+
+    let (user, input) = terminal();
+    let mut recv = start_reading(receiver_command(&p.to.join("first"), &[]), input);
+    let mut send = sender(&[&file], &recv.ticket(), &["--json"]);
+    type_line(&user, &code(&send));
+    send.exits(0);
+    recv.exits(0);
+    let id = send.event("confirm")["sender"].as_str().unwrap().to_owned();
+    assert!(recv.stderr().contains(&format!("--from {id}")), "{}", recv.stderr());
+
+    // From now on it needs nobody.
+    let mut recv = start(receiver_command(&p.to.join("second"), &["--from", &id]));
+    let ticket = recv.ticket();
+    let mut other = other_sender(&evil, &ticket, &elsewhere, &["--json"]);
+    other.exits(4);
+    assert!(other.event("error")["message"].as_str().unwrap().contains(&id), "it is told who may send");
+    sender(&[&file], &ticket, &[]).exits(0);
+    recv.exits(0);
+    assert_eq!(names(&p.to.join("second")), ["right"]);
+}
+
+#[test]
+fn an_unfinished_transfer_is_the_senders_own() {
+    let p = place();
+    let (file, elsewhere) = (p.file("large", 3_000_000), p.from.join("elsewhere"));
+    let recv = receiver(&p.to, &["--json"]);
+    let ticket = recv.ticket();
+    let send = sender(&[&file], &ticket, &["--json", "--max-rate", "10mbit"]);
+    send.stored(300_000);
+    other_sender(&file, &ticket, &elsewhere, &[]).exits(4);
+    send.kill();
+    recv.kill();
+    // After a restart too, and even of a receiver that takes anyone.
+    let mut recv = receiver(&p.to, &[]);
+    other_sender(&file, &ticket, &elsewhere, &[]).exits(4);
+    sender(&[&file], &ticket, &[]).exits(0);
+    recv.exits(0);
+    assert_eq!(fs::read(&file).unwrap(), fs::read(p.to.join("large")).unwrap());
+}
