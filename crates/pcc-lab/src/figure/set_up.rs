@@ -2,7 +2,7 @@
 
 use crate::link::{Limit, Loss, QueueConfig};
 use crate::quantity::{show_bytes, show_duration, show_percent};
-use crate::scenario::{Link, Scenario, Sweep};
+use crate::scenario::{HostSpec, Link, Scenario, Sweep};
 
 /// The most values of a sweep that are listed.
 const MAX_VALUES: usize = 16;
@@ -18,10 +18,14 @@ pub(super) fn line(scenario: &Scenario) -> String {
             count => format!("{count} x {}", flow.label()),
         })
         .collect();
+    let mut hosts: Vec<_> = scenario.flow.iter().filter_map(|flow| flow.host.as_ref()).map(HostSpec::to_string).collect();
+    hosts.dedup();
+    let hosts = if hosts.is_empty() { String::new() } else { format!(" on {}", hosts.join(" and ")) };
     let seeds = if scenario.seeds == 1 { String::new() } else { format!(", {} seeds", scenario.seeds) };
     let sweeps: Vec<String> = scenario.sweep.iter().map(sweep).collect();
     let sweeps = if sweeps.is_empty() { String::new() } else { format!("; for each {}", sweeps.join(", for each ")) };
-    format!("{}; {}; {}{seeds}{sweeps}", links.join(", then "), flows.join(" and "), show_duration(scenario.duration))
+    let duration = show_duration(scenario.duration);
+    format!("{}; {}{hosts}; {duration}{seeds}{sweeps}", links.join(", then "), flows.join(" and "))
 }
 
 fn link(link: &Link) -> String {

@@ -116,6 +116,15 @@ impl<'de> Visitor<'de> for SpecVisitor {
     }
 }
 
+/// The name of the host; of one that is changed, the name of its base.
+impl fmt::Display for HostSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = BASES.iter().find(|(_, base)| *base == self.base).map_or("", |(name, _)| name);
+        f.write_str(name)?;
+        f.write_str(if self.changes == Changes::default() { "" } else { ", changed" })
+    }
+}
+
 impl HostSpec {
     /// Whether it paces controllers that have a window only.
     pub(super) fn paces_windows(&self) -> bool {
