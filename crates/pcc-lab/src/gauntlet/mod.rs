@@ -8,6 +8,7 @@ mod dice;
 mod measure;
 mod metric;
 mod objective;
+mod page;
 mod path;
 mod play;
 mod score;

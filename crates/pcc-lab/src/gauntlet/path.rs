@@ -95,7 +95,7 @@ pub(super) const DIMENSIONS: [Dimension; 10] = [
     Dimension {
         name: "queue",
         part: Part::Link,
-        kinds: &[(65, drop_tail), (10, codel), (10, fq_codel), (5, fair_queue), (10, unlimited)],
+        kinds: &[(65, drop_tail), (12, codel), (13, fq_codel), (5, fair_queue), (5, unlimited)],
     },
     Dimension { name: "loss", part: Part::Link, kinds: &[(65, nothing), (20, random_loss), (15, bursts_of_loss)] },
     Dimension { name: "jitter", part: Part::Link, kinds: &[(80, nothing), (20, jitter)] },

@@ -109,6 +109,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &args.out {
         write_file(&folder.join("table.txt"), &table)?;
         write_file(&folder.join("scores.jsonl"), &lines)?;
+        write_file(&folder.join("index.html"), &scoreboard.page()?)?;
     }
     Ok(ExitCode::SUCCESS)
 }
