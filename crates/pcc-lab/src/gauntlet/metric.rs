@@ -10,7 +10,7 @@ pub enum Metric {
     Throughput,
     /// 95th percentile of the time that their packets waited in queues, in ms.
     Delay,
-    /// The share of their packets that was declared lost.
+    /// The share of their packets that was declared lost, of those that were or arrived.
     Loss,
     /// Jain's index of their goodputs, while all of them ran.
     Jain,
@@ -61,8 +61,7 @@ impl Metric {
         match self {
             Metric::Throughput | Metric::Jain => value,
             Metric::Delay => rtt / (rtt + value),
-            // Above 1 where losses of packets sent before the measurement are declared in it.
-            Metric::Loss | Metric::Stalled => (1.0 - value).max(0.0),
+            Metric::Loss | Metric::Stalled => 1.0 - value,
             // Who takes twice as much as others is as bad as who leaves them twice as much.
             Metric::Share if value > 1.0 => 1.0 / value,
             Metric::Share => value,

@@ -16,6 +16,7 @@ mod situation;
 mod table;
 
 pub use case::{CaseSet, GauntletCase};
+pub use measure::Course;
 pub use metric::Metric;
 pub use objective::{OBJECTIVES, Objective};
 pub use path::MAX_PACKETS;

@@ -1,5 +1,6 @@
 //! A scoreboard as a page that needs nothing but a browser.
 
+use super::measure::Course;
 use super::metric::Metric;
 use super::objective::OBJECTIVES;
 use super::score::{ControllerScore, Scoreboard, ScoredCase};
@@ -36,6 +37,8 @@ struct CaseData<'a> {
     regrets: Vec<Vec<f64>>,
     /// Of each controller.
     metrics: &'a [BTreeMap<Metric, f64>],
+    /// Of each controller.
+    courses: &'a [Course],
     scenario: String,
 }
 
@@ -75,6 +78,7 @@ impl Scoreboard {
             kinds: case.kinds().map(|(_, kind)| kind).collect(),
             regrets: OBJECTIVES.iter().map(|objective| scored.regrets(objective)).collect(),
             metrics: &scored.metrics,
+            courses: &scored.courses,
             scenario: case.scenario(self.controllers()),
         }
     }

@@ -95,7 +95,7 @@ pub(super) const DIMENSIONS: [Dimension; 10] = [
     Dimension {
         name: "queue",
         part: Part::Link,
-        kinds: &[(65, drop_tail), (12, codel), (13, fq_codel), (5, fair_queue), (5, unlimited)],
+        kinds: &[(65, drop_tail), (12, codel), (13, fq_codel), (5, fair_queue), (5, bloated)],
     },
     Dimension { name: "loss", part: Part::Link, kinds: &[(65, nothing), (20, random_loss), (15, bursts_of_loss)] },
     Dimension { name: "jitter", part: Part::Link, kinds: &[(80, nothing), (20, jitter)] },
@@ -124,9 +124,12 @@ fn nothing(_: &mut Dice, _: &Base) -> Feature {
     feature("none", "", "")
 }
 
-/// The capacity of a drop-tail queue in packets: from shallow to bloated.
+/// The most packets that a queue holds; without any limit a run would need memory for all that controllers dare to send.
+const MAX_QUEUE: f64 = 50_000.0;
+
+/// The capacity of a drop-tail queue in packets.
 fn packets(dice: &mut Dice, base: &Base) -> f64 {
-    dice.log((0.05 * base.bdp()).max(2.0), (20.0 * base.bdp()).max(50.0)).round()
+    dice.log((0.05 * base.bdp()).max(2.0), (20.0 * base.bdp()).clamp(50.0, MAX_QUEUE)).round()
 }
 
 fn in_bdp(packets: f64, base: &Base) -> String {
@@ -158,8 +161,8 @@ fn fair_queue(dice: &mut Dice, base: &Base) -> Feature {
     feature("fair-queue", format!("fair-queue-{}", in_bdp(packets, base)), keys)
 }
 
-fn unlimited(_: &mut Dice, _: &Base) -> Feature {
-    feature("unlimited", "unlimited", "")
+fn bloated(_: &mut Dice, _: &Base) -> Feature {
+    feature("bloated", "bloated", format!("queue = \"{MAX_QUEUE} packets\"\n"))
 }
 
 fn random_loss(dice: &mut Dice, _: &Base) -> Feature {

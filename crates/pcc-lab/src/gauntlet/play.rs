@@ -1,7 +1,7 @@
 //! Runs controllers through cases.
 
 use super::case::{CaseSet, GauntletCase};
-use super::measure::measure;
+use super::measure::{Course, course, measure};
 use super::metric::Metric;
 use crate::run::{in_order, simulate};
 use crate::scenario::ScenarioError;
@@ -23,6 +23,8 @@ pub struct CaseResult {
     pub controller: String,
     /// What was measured.
     pub metrics: BTreeMap<Metric, f64>,
+    /// Goodput over time.
+    pub course: Course,
 }
 
 /// A case, and a controller to run in it.
@@ -55,6 +57,7 @@ impl CaseRun {
             name: case.name(),
             controller: self.controller.clone(),
             metrics: measure(&case, &run, plan.scenario.duration),
+            course: course(&case, &run, plan.scenario.duration),
         })
     }
 }

@@ -1,6 +1,7 @@
 //! How far each controller is from the best one of each case.
 
 use super::case::{CaseSet, GauntletCase};
+use super::measure::Course;
 use super::metric::Metric;
 use super::objective::{OBJECTIVES, Objective};
 use super::play::CaseResult;
@@ -22,6 +23,8 @@ pub(super) struct ScoredCase {
     pub case: GauntletCase,
     /// In the order of the controllers.
     pub metrics: Vec<BTreeMap<Metric, f64>>,
+    /// In the order of the controllers.
+    pub courses: Vec<Course>,
 }
 
 /// What a controller comes to over all cases.
@@ -60,6 +63,7 @@ impl Scoreboard {
         let scored = |of_case: &[CaseResult]| ScoredCase {
             case: GauntletCase::draw(set, seed, of_case[0].case),
             metrics: of_case.iter().map(|result| result.metrics.clone()).collect(),
+            courses: of_case.iter().map(|result| result.course.clone()).collect(),
         };
         let cases = results.chunks(controllers.len().max(1)).map(scored).collect();
         Scoreboard { set, seed, controllers, cases }
