@@ -125,6 +125,7 @@ fn a_browser_shows_the_page() {
         "<tr tabindex=\"0\" data-go=\"controller-1\"",
         "<tr tabindex=\"0\" data-go=\"case-2\" class=\"selected\">",
         "<h3>2-",
+        "<polyline points=\"50.",
         "<td>situation</td>",
     ] {
         assert!(shown.contains(part), "{part}\n{shown}");
