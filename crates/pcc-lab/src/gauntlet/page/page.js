@@ -87,8 +87,8 @@ function showCases() {
     const words = element("filter").value.toLowerCase();
     const found = data.cases.filter((c) => c.name.toLowerCase().includes(words)).sort((a, b) => regret(b) - regret(a));
     const rows = found.map((c) =>
-        row([escaped(c.name), percent(regret(c)), bar(regret(c))], goes(`case-${c.number}`, c.number === chosen.case)));
-    element("cases").innerHTML = `${head(["case", "regret", ""])}<tbody>${rows.join("")}</tbody>`;
+        row([percent(regret(c)), bar(regret(c)), escaped(c.name)], goes(`case-${c.number}`, c.number === chosen.case)));
+    element("cases").innerHTML = `${head(["regret", "", "case"])}<tbody>${rows.join("")}</tbody>`;
 }
 
 // The colours of Okabe and Ito, which most people can tell apart.
