@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What was measured, to so many digits: fewer than a JSON reader needs to give back the same number.
+/// What was measured, to so many digits: few enough that a reader of JSON gets back the same number.
 const DIGITS: usize = 6;
 /// Transfers count that began in this share of the run: later ones had no time.
 const COUNTED: f64 = 2.0 / 3.0;
 
-/// What a case measures of a run of it. Without any packet that arrived there are no delays to speak of, and no rates to compare.
+/// What a case measures of a run of it.
 pub(super) fn measure(case: &GauntletCase, run: &RunReport, duration: Duration) -> BTreeMap<Metric, f64> {
     let groups = &run.flows[..case.tested()];
     let flows = tested(case, run);
@@ -32,11 +32,10 @@ pub(super) fn measure(case: &GauntletCase, run: &RunReport, duration: Duration) 
         }
         Metric::Jain => run.jain.unwrap_or(0.0),
         Metric::Share => {
-            let of_others: Vec<f64> =
-                run.flows[case.tested()..].iter().map(|group| group.goodput / group.count as f64).collect();
             let ours = groups.iter().map(|group| group.goodput).sum::<f64>() / flows.len() as f64;
-            // Nobody got anything: none is to blame for the others' share.
-            if ours == 0.0 { 0.0 } else { ours / of_others.iter().sum::<f64>().max(1e-6) }
+            let others = &run.flows[case.tested()];
+            // Whatever is more than nothing is infinitely more; a bit per second is near enough.
+            ours / (others.goodput / others.count as f64).max(1e-6)
         }
         Metric::Completion => {
             let began = |flow: &&FlowOutcome| flow.start.since(pcc::Time::ZERO) < duration.mul_f64(COUNTED);
@@ -49,7 +48,7 @@ pub(super) fn measure(case: &GauntletCase, run: &RunReport, duration: Duration) 
 }
 
 /// Goodput over time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Course {
     /// How long a window is, in seconds.
     pub window: f64,

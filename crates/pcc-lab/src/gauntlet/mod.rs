@@ -19,6 +19,5 @@ pub use case::{CaseSet, GauntletCase};
 pub use measure::Course;
 pub use metric::Metric;
 pub use objective::{OBJECTIVES, Objective};
-pub use path::MAX_PACKETS;
 pub use play::{CaseResult, CaseRun, play};
 pub use score::{ControllerScore, ObjectiveScore, Scoreboard};

@@ -18,7 +18,7 @@ pub(super) struct Base {
 }
 
 /// The most packets of 1,500 bytes that the link of a case can carry in a run.
-pub const MAX_PACKETS: f64 = 1e6;
+pub(super) const MAX_PACKETS: f64 = 1e6;
 /// So many round trips a run has at least.
 const MIN_ROUND_TRIPS: f64 = 50.0;
 /// So many it has if time and packets allow.
