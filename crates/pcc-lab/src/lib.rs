@@ -16,6 +16,7 @@
 //! | [`plot`] | the same as SVG |
 //! | [`run`] | runs the cases of a scenario |
 //! | [`figure`] | the figures of the papers: what runs are compared with |
+//! | [`gauntlet`] | cases of all kinds of paths, and which controller is best in each |
 //!
 //! A new queue is a file in `link/queue/` and a line in its list; a new metric is a field of [`report::FlowReport`] and a line in
 //! [`report::METRICS`].
@@ -23,6 +24,7 @@
 pub mod controller;
 pub mod expression;
 pub mod figure;
+pub mod gauntlet;
 pub mod link;
 pub mod plot;
 pub mod quantity;

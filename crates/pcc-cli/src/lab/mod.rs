@@ -2,6 +2,7 @@
 
 mod compare;
 mod figures;
+mod gauntlet;
 mod machine;
 mod plots;
 mod progress;
@@ -17,6 +18,7 @@ pub enum Command {
     Run(run::Args),
     Compare(compare::Args),
     Figures(figures::Args),
+    Gauntlet(gauntlet::Args),
     Shell(shell::Args),
 }
 
@@ -26,6 +28,7 @@ pub fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Figures(args) => figures::run(&args),
+        Command::Gauntlet(args) => gauntlet::run(&args),
         Command::Shell(args) => shell::run(&args),
     }
 }

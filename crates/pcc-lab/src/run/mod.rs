@@ -5,5 +5,5 @@ mod pool;
 mod simulate;
 
 pub use batch::{in_turn, map, simulate_all};
-pub(crate) use pool::map as map_on_cores;
+pub(crate) use pool::{in_order, map as map_on_cores};
 pub use simulate::simulate;

@@ -105,11 +105,11 @@ fn codel_stops_when_the_wait_is_short_and_resumes_near_where_it_was() {
 fn codel_leaves_short_waits_and_single_packets_alone() {
     // 4 ms of burst each 10 ms.
     let bursts = (0..1000).flat_map(|i| [(i * 10_000, 0, 1500); 5]).collect();
-    assert_eq!(codel_drops(&bottleneck(RATE, queue(QueueKind::CoDel, UNLIMITED)), bursts), []);
+    assert_eq!(codel_drops(&bottleneck(RATE, queue(QueueKind::CoDel, UNLIMITED)), bursts), [0.0; 0]);
     // At 120 kbit/s a packet takes 100 ms, far more than the target; one waits while one is in service.
     let slow = bottleneck(Rate::from_mbps(0.12), queue(QueueKind::CoDel, UNLIMITED));
     let pairs = [(0, 0, 1500)].into_iter().chain(flow(0, 1500, 100_000, 20_000_000)).collect();
-    assert_eq!(codel_drops(&slow, pairs), []);
+    assert_eq!(codel_drops(&slow, pairs), [0.0; 0]);
 }
 
 #[test]
