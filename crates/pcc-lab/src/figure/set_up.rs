@@ -18,7 +18,8 @@ pub(super) fn line(scenario: &Scenario) -> String {
             count => format!("{count} x {}", flow.label()),
         })
         .collect();
-    let mut hosts: Vec<_> = scenario.flow.iter().filter_map(|flow| flow.host.as_ref()).map(HostSpec::to_string).collect();
+    let mut hosts: Vec<_> =
+        scenario.flow.iter().filter_map(|flow| flow.host.as_ref()).map(HostSpec::to_string).collect();
     hosts.dedup();
     let hosts = if hosts.is_empty() { String::new() } else { format!(" on {}", hosts.join(" and ")) };
     let seeds = if scenario.seeds == 1 { String::new() } else { format!(", {} seeds", scenario.seeds) };
