@@ -98,7 +98,7 @@ fn what_links_drop_is_lost_and_what_came_through_is_delivered() {
     assert!((10..60).contains(&flows[0].lost));
     assert_eq!(flows[0].delivered_bytes, links[0].counters.delivered * 1000);
     assert!(links[0].counters.delivered + flows[0].lost < 100);
-    assert_eq!(flows[0].delivered_bytes, flows[0].bins.iter().sum());
+    assert_eq!(flows[0].delivered_bytes, flows[0].bins.iter().sum::<u64>());
     assert_eq!((flows[1].sent, flows[1].delivered_bytes), (1, 1000));
     assert_eq!(flows[0].rtt.mean(), 15 * MS);
     assert_eq!((flows[0].samples[0].rtt_ms, links[0].queue.len()), (15.0, 1));
