@@ -1,0 +1,288 @@
+//! Level control: a fast inner loop holds as many packets in the queue as the utility wants; experiments find out what levels can't tell.
+//!
+//! | part | question |
+//! |---|---|
+//! | `start` | when is the path full? |
+//! | `delay`, `rounds` | how long is the queue, and what is delivered? |
+//! | `demand` | how many packets in the queue does the utility want? |
+//! | `window` | towards that number |
+//! | `loss` | is this loss ours? |
+//! | `competition` | do others keep the queue full? |
+
+mod competition;
+mod config;
+mod delay;
+mod demand;
+mod filter;
+mod loss;
+mod rounds;
+mod start;
+mod window;
+
+pub use config::LevelConfig;
+
+use super::{Cut, Limits, PathState, Phase, RateControl};
+use crate::contract::AckedPacket;
+use crate::monitor::{IntervalPlan, Measurement, Role};
+use crate::units::{Rate, Time};
+use crate::utility::Utility;
+use competition::{Competition, YIELD_GAIN};
+use core::time::Duration;
+use delay::Delay;
+use loss::Loss;
+use rounds::{Round, Rounds};
+use start::{Start, Verdict};
+use window::Window;
+
+/// The round-trip time that is assumed before the first sample, in seconds.
+const INITIAL_RTT: f64 = 0.1;
+/// Windows in packets: more than any path needs, and the fewest that keep acknowledgements coming.
+const MOST: f64 = 1e9;
+const LEAST: f64 = 2.0;
+/// The pacing rate of start-up as a multiple of the window per round trip.
+const START_PACING: f64 = 2.0;
+/// The first packets leave within this time.
+const FIRST_SECONDS: f64 = 0.001;
+/// A window of which less is in flight isn't used, and doesn't grow.
+const USED: f64 = 0.7;
+
+/// The rate control that holds a level.
+#[derive(Debug)]
+pub struct LevelControl {
+    config: LevelConfig,
+    rng: fastrand::Rng,
+    /// The size of a packet in bytes.
+    packet: f64,
+    delay: Delay,
+    rounds: Rounds,
+    window: Window,
+    /// The packets in the queue that the utility wants.
+    wanted: f64,
+    start: Option<Start>,
+    loss: Loss,
+    competition: Competition,
+    /// Intervals that began earlier were sent at another level.
+    since: Time,
+    /// Bytes acknowledged in the batch being reported.
+    acked: u64,
+    used: bool,
+    limits: Limits,
+}
+
+impl LevelControl {
+    /// A control with random choices drawn from `seed`.
+    pub fn new(config: LevelConfig, seed: u64) -> LevelControl {
+        let mut control = LevelControl {
+            rng: fastrand::Rng::with_seed(seed),
+            packet: 1200.0,
+            delay: Delay::default(),
+            rounds: Rounds::default(),
+            window: Window::new(LEAST),
+            wanted: 1.0,
+            start: Some(Start::default()),
+            loss: Loss::new(),
+            competition: Competition::default(),
+            since: Time::ZERO,
+            acked: 0,
+            used: true,
+            limits: Limits { rate: Rate::ZERO, in_flight: 0 },
+            config,
+        };
+        control.window.jump(control.first_window());
+        control.set_limits();
+        control
+    }
+
+    /// The window to begin with, in packets.
+    fn first_window(&self) -> f64 {
+        let of_rate = self.config.first_rate.bytes_per_sec() * self.rtt() / self.packet;
+        of_rate.max(self.config.first_window as f64).clamp(LEAST, MOST)
+    }
+
+    fn rtt(&self) -> f64 {
+        self.delay.smoothed().unwrap_or(INITIAL_RTT)
+    }
+
+    /// The time of a packet at the bandwidth, in seconds.
+    fn packet_time(&self) -> f64 {
+        let bandwidth = self.rounds.bandwidth();
+        if bandwidth > 0.0 { self.packet / bandwidth } else { 0.0 }
+    }
+
+    /// The packets that are in flight when the path is full and its queue empty.
+    fn pipe(&self) -> f64 {
+        self.rounds.bandwidth() * self.delay.base() / self.packet
+    }
+
+    fn queue(&self) -> f64 {
+        self.delay.queue(self.packet_time(), self.config.noise)
+    }
+
+    fn is_yielding(&self) -> bool {
+        self.competition.yields > 0
+    }
+
+    /// The window that counts, in packets.
+    fn current_window(&self) -> f64 {
+        let window = self.window.packets.min(self.loss.cap);
+        let window = if self.is_yielding() { window.min(YIELD_GAIN * self.pipe()) } else { window };
+        window.clamp(LEAST, MOST)
+    }
+
+    fn set_limits(&mut self) {
+        let window = self.current_window();
+        let rtt = self.rtt().max(1e-6);
+        let bytes = window * self.packet;
+        let rate = match (&self.start, self.delay.smoothed()) {
+            (Some(_), None) if self.config.first_rate.is_zero() => bytes / FIRST_SECONDS,
+            (Some(_), _) => START_PACING * bytes / rtt,
+            (None, _) => self.config.pacing * bytes / rtt,
+        };
+        let most = 2.0 * self.config.bounds.max.bytes_per_sec() * rtt + LEAST * self.packet;
+        self.limits = Limits {
+            rate: self.config.bounds.clamp(Rate::from_bits_per_sec(8.0 * rate)),
+            in_flight: bytes.min(most).max(1.0) as u64,
+        };
+    }
+
+    fn leave_start(&mut self, now: Time) {
+        self.start = None;
+        self.jump(self.pipe() + self.wanted, now);
+        self.loss.start_over();
+    }
+
+    fn jump(&mut self, window: f64, now: Time) {
+        self.window.jump(window.clamp(LEAST, MOST));
+        self.since = now;
+    }
+
+    fn on_round(&mut self, round: &Round, utility: &dyn Utility, now: Time) {
+        self.delay.on_round(now);
+        let (base, packet_time) = (self.delay.base(), self.packet_time());
+        let window = self.current_window();
+        self.used = round.in_flight as f64 >= USED * window * self.packet;
+        self.wanted = demand::wanted_in_queue(utility, window.max(4.0), self.packet, base.max(1e-6));
+        let queue = self.queue();
+        if let Some(start) = &mut self.start {
+            if start.on_round(round, queue, base, packet_time, self.used) == Verdict::Leave {
+                self.leave_start(now);
+            }
+            return;
+        }
+        self.window.on_round();
+        if self.config.competes {
+            let queued = window * queue / self.delay.standing().max(1e-6);
+            let was_yielding = self.is_yielding();
+            let age = self.delay.base_age(now);
+            let random = self.rng.u32(..);
+            if let Some(window) =
+                self.competition.on_round(round, self.loss.background, age, queued, random)
+            {
+                self.jump(window.max(self.window.packets), now);
+            }
+            if was_yielding && !self.is_yielding() && self.delay.base_age(now) > 10.0 {
+                self.delay.renew_base(now);
+            }
+        }
+    }
+}
+
+impl RateControl for LevelControl {
+    fn plan(&mut self, path: &PathState) -> IntervalPlan {
+        let role = match (&self.start, self.loss.is_testing() || self.is_yielding()) {
+            (Some(_), _) => Role::Start,
+            (None, true) => Role::Probe { index: 0, faster: false },
+            (None, false) => Role::Move,
+        };
+        IntervalPlan { rate: self.limits.rate, role, length: path.rtt, min_packets: 1, max_packets: u64::MAX }
+    }
+
+    fn on_result(&mut self, _role: Role, result: &Measurement, utility: &dyn Utility, path: &PathState) -> bool {
+        if self.start.is_some() || self.is_yielding() || result.start < self.since {
+            return false;
+        }
+        let queued = self.queue() > self.packet_time();
+        let window = self.current_window();
+        if let Some(window) = self.loss.on_interval(result, utility, window, queued, LEAST) {
+            self.jump(window, path.now);
+            self.set_limits();
+            return true;
+        }
+        false
+    }
+
+    fn cut(&mut self, cut: Cut) {
+        self.window.jump((self.window.packets.min(self.loss.cap) * 0.5).max(f64::MIN_POSITIVE));
+        self.loss.start_over();
+        if cut == Cut::Restart {
+            self.start = Some(Start::default());
+            self.loss.cap = f64::INFINITY;
+            self.competition = Competition::default();
+            self.window.jump(self.window.packets.max(self.first_window()));
+        } else if cut == Cut::Loss {
+            self.start = None;
+        }
+        self.set_limits();
+    }
+
+    fn limit(&mut self, _ceiling: Rate) {}
+
+    fn rate(&self) -> Rate {
+        Rate::from_bits_per_sec(8.0 * self.window.packets.min(self.loss.cap) * self.packet / self.rtt().max(1e-6))
+    }
+
+    fn phase(&self) -> Phase {
+        match &self.start {
+            Some(_) => Phase::Starting,
+            None if self.is_yielding() || self.loss.is_testing() => Phase::Probing,
+            None => Phase::Moving,
+        }
+    }
+
+    fn on_acked(&mut self, packet: &AckedPacket) {
+        self.delay.on_acked(packet);
+        self.rounds.on_acked(packet);
+        self.acked = self.acked.saturating_add(packet.bytes);
+    }
+
+    fn on_lost(&mut self) {
+        self.rounds.on_lost();
+    }
+
+    fn on_batch(&mut self, utility: &dyn Utility, path: &PathState) -> Option<Limits> {
+        let acked = core::mem::take(&mut self.acked);
+        if acked > 0 {
+            self.packet = path.mtu as f64;
+            let packet_time = self.packet_time();
+            self.delay.on_batch(path.now, packet_time);
+            let (queue, standing, base) = (self.queue(), self.delay.standing(), self.delay.base());
+            let packets = acked as f64 / self.packet;
+            if let Some(start) = &self.start {
+                if start.on_batch(queue, base, packet_time) == Verdict::Leave {
+                    self.leave_start(path.now);
+                } else if self.used && start.grows() {
+                    self.window.packets = (self.window.packets + packets).min(MOST);
+                }
+            } else {
+                self.competition.on_batch(queue, packet_time, self.window.packets);
+                if !self.is_yielding() && !self.loss.is_testing() {
+                    let wanted = self.wanted + self.competition.more;
+                    let up = self.window.packets * queue <= wanted * standing;
+                    if !up || self.used {
+                        self.window.step(up, packets, self.config.gain);
+                        self.window.packets = self.window.packets.clamp(LEAST, MOST.min(self.loss.cap.max(LEAST)));
+                    }
+                }
+            }
+            if let Some(round) = self.rounds.on_batch(path.now, path.in_flight.saturating_add(acked)) {
+                self.on_round(&round, utility, path.now);
+            }
+        }
+        self.set_limits();
+        Some(self.limits)
+    }
+
+    fn limits(&self) -> Option<Limits> {
+        Some(self.limits)
+    }
+}
