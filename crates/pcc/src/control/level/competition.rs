@@ -1,92 +1,179 @@
-//! Do others keep the queue full? Then the number of packets in it is what a TCP would have.
+//! Do others keep the queue full? A drain tells: each flow takes its own packets out of the queue for a moment. Flows of one kind see the
+//! same queue, so that they do it together, and it empties; what others keep there stays.
 
 use super::rounds::Round;
 
-/// Round trips without a nearly empty queue after which others are at work.
-const CROWDED_ROUNDS: u32 = 16;
 /// A queue is nearly empty below this part of the largest one of late.
 const NEARLY_EMPTY: f64 = 0.1;
-/// Loss in excess of the background that ends growth, and what remains then.
+/// After so many seconds and round trips without a nearly empty queue comes a drain.
+const CROWDED_SECONDS: f64 = 2.0;
+const CROWDED_ROUNDS: f64 = 12.0;
+/// A drain takes so many round trips and seconds, with this part of the packets that fit in the path without a queue.
+const DRAIN_ROUNDS: u32 = 3;
+const DRAIN_SECONDS: f64 = 0.2;
+const DRAIN: f64 = 0.95;
+/// So many drains in a row that don't empty the queue mean others: one that comes new may drain when its kind doesn't.
+const FAILURES: u32 = 3;
+/// A drain has emptied the queue if this part of it was left at some time; if less than this part vanished, others keep most of it.
+const EMPTIED: f64 = 0.3;
+const OTHERS: f64 = 0.5;
+/// A window is too small to tell others from many of its own kind.
+const SMALL: f64 = 12.0;
+/// Beside others a drain comes after so many round trips, and some.
+const DRAIN_EVERY: u32 = 32;
+const DRAIN_SPREAD: u32 = 8;
+/// Loss in excess of the background that ends growth beside others, and what remains then.
 const LOSS: f64 = 0.04;
 const DECREASE: f64 = 0.7;
-/// A base round-trip time older than this is looked for, in seconds.
-const BASE_AGE: f64 = 10.0;
-/// Every so many round trips the queue is given time to drain: so many round trips at this part of the bandwidth.
-const YIELD_EVERY: u32 = 32;
-const YIELD_SPREAD: u32 = 8;
-const YIELD_ROUNDS: u32 = 3;
-pub(super) const YIELD_GAIN: f64 = 0.6;
 /// What remains of the additional packets in each round trip without competition.
 const FADE: f64 = 0.85;
 
+/// A drain that is under way.
+#[derive(Clone, Copy, Debug)]
+struct Drain {
+    rounds: u32,
+    /// When it ends at the earliest.
+    until: f64,
+    /// The queue before it, and the smallest one since, in seconds.
+    before: f64,
+    smallest: f64,
+    window: f64,
+}
+
 /// Whether others compete, and what is done about it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Competition {
     pub competes: bool,
     /// Packets in the queue beyond those that the utility wants.
     pub more: f64,
-    /// Round trips since the queue was nearly empty, and the window then.
-    crowded: u32,
+    /// When the queue was nearly empty, and the window then.
+    empty: f64,
+    /// The smallest queue since the last drain began and when it was seen: all flows that share a queue see it at the same time.
+    lowest: (f64, f64),
+    drained: f64,
     window_then: f64,
     /// The largest queue of late, in seconds.
     largest: f64,
-    /// Round trips until the next yield, and those that the present one still takes.
-    until_yield: u32,
-    pub yields: u32,
-    emptied: bool,
+    failures: u32,
+    until_drain: u32,
+    drain: Option<Drain>,
     since_cut: u32,
 }
 
+/// What is known at the end of a round trip; times in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View {
+    pub now: f64,
+    pub rtt: f64,
+    pub queue: f64,
+    pub window: f64,
+    /// The part of the round trip that isn't queue.
+    pub unqueued: f64,
+    pub background: f64,
+    pub random: u32,
+}
+
+/// What a round trip led to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Found {
+    Nothing,
+    /// A drain has ended: whether it emptied the queue.
+    Drained(bool),
+    /// Others are at work: back to this window.
+    Others(f64),
+}
+
 impl Competition {
-    /// Takes in the queue at the end of a batch.
-    pub fn on_batch(&mut self, queue: f64, packet_time: f64, window: f64) {
-        self.largest = self.largest.max(queue);
-        if queue <= (NEARLY_EMPTY * self.largest).max(packet_time) {
-            self.crowded = 0;
-            self.emptied = true;
-            if self.yields == 0 {
-                self.window_then = window;
-            }
+    pub fn new(now: f64) -> Competition {
+        Competition {
+            competes: false,
+            more: 0.0,
+            empty: now,
+            lowest: (f64::INFINITY, now),
+            drained: now,
+            window_then: 0.0,
+            largest: 0.0,
+            failures: 0,
+            until_drain: 0,
+            drain: None,
+            since_cut: 0,
         }
     }
 
-    /// Takes in a round trip. `queued` packets of ours are in the queue. Returns the window to go back to when a competition is found out.
-    pub fn on_round(&mut self, round: &Round, background: f64, base_age: f64, queued: f64, random: u32) -> Option<f64> {
-        self.largest *= 0.95;
-        self.crowded = self.crowded.saturating_add(1);
-        self.since_cut = self.since_cut.saturating_add(1);
-        if self.yields > 0 {
-            self.yields -= 1;
-            if self.yields == 0 && self.emptied {
-                self.competes = false;
-            }
-            return None;
+    /// The window of a drain that is under way.
+    pub fn drain_window(&self) -> Option<f64> {
+        self.drain.map(|drain| drain.window)
+    }
+
+    /// Takes in the queue at the end of a batch.
+    pub fn on_batch(&mut self, now: f64, queue: f64, packet_time: f64, window: f64) {
+        self.largest = self.largest.max(queue);
+        if queue <= self.lowest.0 {
+            self.lowest = (queue, now);
         }
-        self.until_yield = self.until_yield.saturating_sub(1);
-        let old = base_age > BASE_AGE;
-        if (self.competes || old) && self.until_yield == 0 {
-            self.until_yield = YIELD_EVERY + random % YIELD_SPREAD;
-            self.yields = YIELD_ROUNDS;
-            self.emptied = false;
-            return None;
+        let nearly_empty = queue <= (NEARLY_EMPTY * self.largest).max(packet_time);
+        match &mut self.drain {
+            Some(drain) => drain.smallest = drain.smallest.min(if nearly_empty { 0.0 } else { queue }),
+            None if nearly_empty => (self.empty, self.window_then) = (now, window),
+            None => {}
+        }
+    }
+
+    fn begin_drain(&mut self, view: &View) {
+        let window = DRAIN * view.window * view.unqueued;
+        self.drain = Some(Drain { rounds: DRAIN_ROUNDS, until: view.now + DRAIN_SECONDS, before: view.queue, smallest: view.queue, window });
+        (self.lowest, self.drained) = ((f64::INFINITY, view.now), view.now);
+        self.until_drain = DRAIN_EVERY + view.random % DRAIN_SPREAD;
+    }
+
+    /// Takes in a round trip.
+    pub fn on_round(&mut self, round: &Round, view: &View) -> Found {
+        self.largest *= 0.95;
+        self.since_cut = self.since_cut.saturating_add(1);
+        if let Some(drain) = &mut self.drain {
+            drain.rounds = drain.rounds.saturating_sub(1);
+            if drain.rounds > 0 || view.now < drain.until {
+                return Found::Nothing;
+            }
+            return self.end_drain(view);
         }
         if !self.competes {
             self.more *= FADE;
-            if self.crowded >= CROWDED_ROUNDS {
-                self.competes = true;
-                self.until_yield = YIELD_EVERY + random % YIELD_SPREAD;
-                self.more = queued.max(self.more);
-                return Some(self.window_then);
+            let patience = CROWDED_SECONDS.max(CROWDED_ROUNDS * view.rtt);
+            let due = view.now - self.lowest.1 > patience || view.now - self.drained > 3.0 * patience;
+            if view.now - self.empty > patience && due {
+                self.begin_drain(view);
             }
-            return None;
+            return Found::Nothing;
+        }
+        self.until_drain = self.until_drain.saturating_sub(1);
+        if self.until_drain == 0 {
+            self.begin_drain(view);
+            return Found::Nothing;
         }
         let loss = f64::from(round.lost) / f64::from((round.lost + round.acked).max(1));
-        if loss > background + LOSS && self.since_cut > 2 {
+        if loss > view.background + LOSS && self.since_cut > 2 {
             self.more *= DECREASE;
             self.since_cut = 0;
         } else {
             self.more += 1.0 + f64::from(self.since_cut) / 32.0;
         }
-        None
+        Found::Nothing
+    }
+
+    fn end_drain(&mut self, view: &View) -> Found {
+        let Some(drain) = self.drain.take() else { return Found::Nothing };
+        let emptied = drain.smallest <= EMPTIED * drain.before;
+        let others = drain.smallest > OTHERS * drain.before;
+        self.failures = if others { self.failures.saturating_add(1) } else { 0 };
+        if emptied {
+            (self.competes, self.empty) = (false, view.now);
+            return Found::Drained(true);
+        }
+        if !self.competes && self.failures >= FAILURES && self.window_then >= SMALL {
+            self.competes = true;
+            return Found::Others(self.window_then);
+        }
+        Found::Drained(false)
     }
 }

@@ -1,5 +1,6 @@
 //! Is this loss ours? An experiment tells: what doesn't change with the own rate is background.
 
+use super::rounds::Round;
 use crate::monitor::Measurement;
 use crate::units::Rate;
 use crate::utility::Utility;
@@ -13,6 +14,13 @@ const EXCESS: f64 = 0.02;
 const SIGNIFICANT: f64 = 2.5;
 /// The part of the excess that has to vanish for the loss to be ours.
 const RESPONSE: f64 = 0.4;
+/// Windows of fewer packets are too small for experiments: nothing of them shows in what many flows lose together. There the cap follows
+/// single losses, as a TCP's window does: it falls to this part of the window, and grows by so many packets in a round trip.
+const SMALL: f64 = 8.0;
+const DECREASE: f64 = 0.7;
+const INCREASE: f64 = 0.5;
+/// The background may lose so many packets less than it should before the next one counts.
+const CREDIT: f64 = 2.0;
 /// A cap on the window grows by this part in each interval, and more with its age.
 const CAP_GROWTH: f64 = 0.002;
 
@@ -87,11 +95,13 @@ pub(super) struct Loss {
     epoch: Epoch,
     /// Intervals since the cap was set.
     age: u32,
+    /// Packets lost in excess of the background, while the window is small.
+    debt: f64,
 }
 
 impl Loss {
     pub fn new() -> Loss {
-        Loss { background: 0.0, cap: f64::INFINITY, state: State::Watching, epoch: Epoch::default(), age: 0 }
+        Loss { background: 0.0, cap: f64::INFINITY, state: State::Watching, epoch: Epoch::default(), age: 0, debt: 0.0 }
     }
 
     /// Whether an experiment is under way.
@@ -103,6 +113,25 @@ impl Loss {
     pub fn start_over(&mut self) {
         self.epoch = Epoch::default();
         self.state = State::Watching;
+    }
+
+    /// Takes in a round trip with a small window, of `packets`. Returns whether the cap was lowered.
+    pub fn on_small_round(&mut self, round: &Round, packets: f64, least: f64) -> bool {
+        let (lost, acked) = (f64::from(round.lost), f64::from(round.acked));
+        self.start_over();
+        self.debt = (self.debt + lost - self.background * (lost + acked)).max(-CREDIT);
+        if self.debt < 1.0 {
+            self.cap += INCREASE;
+            return false;
+        }
+        self.debt = 0.0;
+        (self.cap, self.age) = ((packets * DECREASE).max(least), 0);
+        true
+    }
+
+    /// Whether a window is too small for experiments.
+    pub fn is_small(packets: f64) -> bool {
+        packets < SMALL
     }
 
     /// Takes the result of an interval that was sent with `window` packets while a queue stood or not. Returns the window to jump to.

@@ -26,8 +26,7 @@ use crate::contract::AckedPacket;
 use crate::monitor::{IntervalPlan, Measurement, Role};
 use crate::units::{Rate, Time};
 use crate::utility::Utility;
-use competition::{Competition, YIELD_GAIN};
-use core::time::Duration;
+use competition::{Competition, Found, View};
 use delay::Delay;
 use loss::Loss;
 use rounds::{Round, Rounds};
@@ -43,6 +42,10 @@ const LEAST: f64 = 2.0;
 const START_PACING: f64 = 2.0;
 /// The first packets leave within this time.
 const FIRST_SECONDS: f64 = 0.001;
+/// A smallest round-trip time that wasn't seen for so many seconds may be one of another path.
+const BASE_AGE: f64 = 10.0;
+/// A queue of so many times the packets that are wanted is too long.
+const LONG: f64 = 2.0;
 /// A window of which less is in flight isn't used, and doesn't grow.
 const USED: f64 = 0.7;
 
@@ -81,7 +84,7 @@ impl LevelControl {
             wanted: 1.0,
             start: Some(Start::default()),
             loss: Loss::new(),
-            competition: Competition::default(),
+            competition: Competition::new(0.0),
             since: Time::ZERO,
             acked: 0,
             used: true,
@@ -118,14 +121,14 @@ impl LevelControl {
         self.delay.queue(self.packet_time(), self.config.noise)
     }
 
-    fn is_yielding(&self) -> bool {
-        self.competition.yields > 0
+    fn is_draining(&self) -> bool {
+        self.competition.drain_window().is_some()
     }
 
     /// The window that counts, in packets.
     fn current_window(&self) -> f64 {
         let window = self.window.packets.min(self.loss.cap);
-        let window = if self.is_yielding() { window.min(YIELD_GAIN * self.pipe()) } else { window };
+        let window = self.competition.drain_window().map_or(window, |drain| window.min(drain));
         window.clamp(LEAST, MOST)
     }
 
@@ -147,6 +150,7 @@ impl LevelControl {
 
     fn leave_start(&mut self, now: Time) {
         self.start = None;
+        self.competition = Competition::new(0.0);
         self.jump(self.pipe() + self.wanted, now);
         self.loss.start_over();
     }
@@ -158,6 +162,13 @@ impl LevelControl {
 
     fn on_round(&mut self, round: &Round, utility: &dyn Utility, now: Time) {
         self.delay.on_round(now);
+        #[cfg(feature = "dbg")]
+        {
+            extern crate std;
+            if std::env::var_os("DBG").is_some() && self.rounds.count % 8 == 0 {
+                std::eprintln!("{:.3} {:p} w {:.1} base {:.1} st {:.1} srtt {:.1} q {:.1} cap {:.1} more {:.1} bg {:.3} comp {} start {} bw {:.2} lost {} acked {} wanted {:.1} drain {:?} test {}", now.as_secs_f64(), self, self.window.packets, self.delay.base()*1e3, self.delay.standing()*1e3, self.rtt()*1e3, self.queue()*1e3, self.loss.cap, self.competition.more, self.loss.background, self.competition.competes, self.start.is_some(), self.rounds.bandwidth()*8e-6, round.lost, round.acked, self.wanted, self.competition.drain_window(), self.loss.is_testing());
+            }
+        }
         let (base, packet_time) = (self.delay.base(), self.packet_time());
         let window = self.current_window();
         self.used = round.in_flight as f64 >= USED * window * self.packet;
@@ -170,18 +181,34 @@ impl LevelControl {
             return;
         }
         self.window.on_round();
-        if self.config.competes {
-            let queued = window * queue / self.delay.standing().max(1e-6);
-            let was_yielding = self.is_yielding();
-            let age = self.delay.base_age(now);
-            let random = self.rng.u32(..);
-            if let Some(window) =
-                self.competition.on_round(round, self.loss.background, age, queued, random)
-            {
-                self.jump(window.max(self.window.packets), now);
+        if Loss::is_small(window) && !self.loss.is_testing() && self.loss.on_small_round(round, window, LEAST) {
+            self.jump(self.loss.cap, now);
+        }
+        self.look_for_others(round, window, queue, now);
+    }
+
+    fn look_for_others(&mut self, round: &Round, window: f64, queue: f64, now: Time) {
+        let standing = self.delay.standing().max(1e-6);
+        let view = View {
+            now: now.as_secs_f64(),
+            rtt: self.rtt(),
+            queue,
+            window,
+            unqueued: 1.0 - queue / standing,
+            background: self.loss.background,
+            random: self.rng.u32(..),
+        };
+        match self.competition.on_round(round, &view) {
+            Found::Nothing => {}
+            Found::Drained(emptied) => {
+                if !emptied && self.delay.base_age(now) > BASE_AGE {
+                    self.delay.renew_base(now);
+                }
             }
-            if was_yielding && !self.is_yielding() && self.delay.base_age(now) > 10.0 {
-                self.delay.renew_base(now);
+            Found::Others(_) if !self.config.competes => self.competition.competes = false,
+            Found::Others(window) => {
+                self.jump(window.max(self.window.packets), now);
+                self.competition.more = self.window.packets * queue / standing;
             }
         }
     }
@@ -189,7 +216,7 @@ impl LevelControl {
 
 impl RateControl for LevelControl {
     fn plan(&mut self, path: &PathState) -> IntervalPlan {
-        let role = match (&self.start, self.loss.is_testing() || self.is_yielding()) {
+        let role = match (&self.start, self.loss.is_testing() || self.is_draining()) {
             (Some(_), _) => Role::Start,
             (None, true) => Role::Probe { index: 0, faster: false },
             (None, false) => Role::Move,
@@ -198,11 +225,17 @@ impl RateControl for LevelControl {
     }
 
     fn on_result(&mut self, _role: Role, result: &Measurement, utility: &dyn Utility, path: &PathState) -> bool {
-        if self.start.is_some() || self.is_yielding() || result.start < self.since {
+        if self.start.is_some() || self.is_draining() || result.start < self.since {
             return false;
         }
-        let queued = self.queue() > self.packet_time();
-        let window = self.current_window();
+        let (queue, window) = (self.queue(), self.current_window());
+        // A queue that is longer than wanted explains loss well enough.
+        let long = window * queue > LONG * (self.wanted + self.competition.more) * self.delay.standing();
+        if !self.loss.is_testing() && (long || Loss::is_small(window)) {
+            self.loss.start_over();
+            return false;
+        }
+        let queued = queue > self.packet_time();
         if let Some(window) = self.loss.on_interval(result, utility, window, queued, LEAST) {
             self.jump(window, path.now);
             self.set_limits();
@@ -217,7 +250,7 @@ impl RateControl for LevelControl {
         if cut == Cut::Restart {
             self.start = Some(Start::default());
             self.loss.cap = f64::INFINITY;
-            self.competition = Competition::default();
+            self.competition = Competition::new(0.0);
             self.window.jump(self.window.packets.max(self.first_window()));
         } else if cut == Cut::Loss {
             self.start = None;
@@ -234,7 +267,7 @@ impl RateControl for LevelControl {
     fn phase(&self) -> Phase {
         match &self.start {
             Some(_) => Phase::Starting,
-            None if self.is_yielding() || self.loss.is_testing() => Phase::Probing,
+            None if self.is_draining() || self.loss.is_testing() => Phase::Probing,
             None => Phase::Moving,
         }
     }
@@ -264,8 +297,8 @@ impl RateControl for LevelControl {
                     self.window.packets = (self.window.packets + packets).min(MOST);
                 }
             } else {
-                self.competition.on_batch(queue, packet_time, self.window.packets);
-                if !self.is_yielding() && !self.loss.is_testing() {
+                self.competition.on_batch(path.now.as_secs_f64(), queue, packet_time, self.window.packets);
+                if !self.is_draining() && !self.loss.is_testing() {
                     let wanted = self.wanted + self.competition.more;
                     let up = self.window.packets * queue <= wanted * standing;
                     if !up || self.used {
