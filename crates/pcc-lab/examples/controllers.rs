@@ -49,6 +49,7 @@ fn run(file: &Path, controller: &str, seeds: &[u64], part: &str) -> Result<(), B
             median(runs.iter().filter_map(value).collect()).map_or(String::new(), |value| format!("{value:.4}"))
         };
         let whole = |run: &RunReport| run.flows.iter().map(|flow| flow.goodput).sum::<f64>();
+        if std::env::var_os("FLOWS").is_some() { for run in runs { eprintln!("{:?}", run.flows.iter().map(|f| (f.goodput, f.loss, f.queueing_p95)).collect::<Vec<_>>()); } }
         println!(
             "{name},\"{}\",{controller},{},{},{},{},{},{},{}",
             label(&runs[0].case),

@@ -119,10 +119,25 @@ impl Competition {
         }
     }
 
+    /// Whether this is a time at which all flows that share the queue can do something together.
+    pub fn is_due(&self, view: &View) -> bool {
+        view.now - self.lowest.1 > patience(view) || view.now - self.drained > 3.0 * patience(view)
+    }
+
+    /// Whether the queue was nearly empty in the last round trips, so that there is nobody to wait for.
+    pub fn is_empty(&self, view: &View) -> bool {
+        view.now - self.empty < 2.0 * view.rtt
+    }
+
+    /// Something was done at such a time.
+    pub fn done(&mut self, now: f64) {
+        (self.lowest, self.drained) = ((f64::INFINITY, now), now);
+    }
+
     fn begin_drain(&mut self, view: &View) {
         let window = DRAIN * view.window * view.unqueued;
         self.drain = Some(Drain { rounds: DRAIN_ROUNDS, until: view.now + DRAIN_SECONDS, before: view.queue, smallest: view.queue, window });
-        (self.lowest, self.drained) = ((f64::INFINITY, view.now), view.now);
+        self.done(view.now);
         self.until_drain = DRAIN_EVERY + view.random % DRAIN_SPREAD;
     }
 
@@ -139,9 +154,7 @@ impl Competition {
         }
         if !self.competes {
             self.more *= FADE;
-            let patience = CROWDED_SECONDS.max(CROWDED_ROUNDS * view.rtt);
-            let due = view.now - self.lowest.1 > patience || view.now - self.drained > 3.0 * patience;
-            if view.now - self.empty > patience && due {
+            if view.now - self.empty > patience(view) && self.is_due(view) {
                 self.begin_drain(view);
             }
             return Found::Nothing;
@@ -176,4 +189,9 @@ impl Competition {
         }
         Found::Drained(false)
     }
+}
+
+/// How long the queue may be crowded.
+fn patience(view: &View) -> f64 {
+    CROWDED_SECONDS.max(CROWDED_ROUNDS * view.rtt)
 }

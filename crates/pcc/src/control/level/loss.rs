@@ -82,7 +82,9 @@ enum State {
     Watching,
     /// The window was cut by the excess.
     Cut(Before),
-    /// It was halved.
+    /// That didn't help: a deep test comes when all flows of the kind can do it together.
+    Waiting(Before),
+    /// The window was halved.
     Halved(Before),
 }
 
@@ -106,7 +108,15 @@ impl Loss {
 
     /// Whether an experiment is under way.
     pub fn is_testing(&self) -> bool {
-        !matches!(self.state, State::Watching)
+        matches!(self.state, State::Cut(_) | State::Halved(_))
+    }
+
+    /// Begins the deep test if one is waited for. Returns the window to jump to.
+    pub fn begin_deep_test(&mut self, least: f64) -> Option<f64> {
+        let State::Waiting(before) = self.state else { return None };
+        self.state = State::Halved(before);
+        self.epoch = Epoch::default();
+        Some(self.limit((before.window / 2.0).max(least)))
     }
 
     /// What was seen belongs to another level.
@@ -174,9 +184,10 @@ impl Loss {
                     self.keep(loss);
                     return None;
                 }
-                self.state = State::Halved(before);
-                Some(self.limit((before.window / 2.0).max(least)))
+                self.state = State::Waiting(before);
+                None
             }
+            State::Waiting(_) => None,
             State::Halved(before) => {
                 self.state = State::Watching;
                 if loss < before.loss - RESPONSE * (before.loss - background) {

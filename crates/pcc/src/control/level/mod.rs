@@ -171,7 +171,8 @@ impl LevelControl {
         }
         let (base, packet_time) = (self.delay.base(), self.packet_time());
         let window = self.current_window();
-        self.used = round.in_flight as f64 >= USED * window * self.packet;
+        // A window holds whole packets.
+        self.used = round.in_flight as f64 + self.packet >= USED * window * self.packet;
         self.wanted = demand::wanted_in_queue(utility, window.max(4.0), self.packet, base.max(1e-6));
         let queue = self.queue();
         if let Some(start) = &mut self.start {
@@ -198,6 +199,14 @@ impl LevelControl {
             background: self.loss.background,
             random: self.rng.u32(..),
         };
+        if !self.is_draining()
+            && (self.competition.is_due(&view) || self.competition.is_empty(&view))
+            && let Some(window) = self.loss.begin_deep_test(LEAST)
+        {
+            self.competition.done(view.now);
+            self.jump(window, now);
+            return;
+        }
         match self.competition.on_round(round, &view) {
             Found::Nothing => {}
             Found::Drained(emptied) => {
