@@ -240,7 +240,6 @@ pub fn queue_target() -> Profile {
             first_rate: Rate::ZERO,
             pacing: 1.25,
             gain: 1.0,
-            noise: 16.0,
             competes: true,
             bounds: RateBounds::DEFAULT,
         }),

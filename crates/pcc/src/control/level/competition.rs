@@ -38,6 +38,8 @@ struct Drain {
     before: f64,
     smallest: f64,
     window: f64,
+    /// Sum and number of what stood above the base in the last round trip.
+    remains: (f64, f64),
 }
 
 /// Whether others compete, and what is done about it.
@@ -65,7 +67,10 @@ pub(super) struct Competition {
 pub(super) struct View {
     pub now: f64,
     pub rtt: f64,
-    pub queue: f64,
+    /// What stands above the base round-trip time, and what of it isn't ours.
+    pub excess: f64,
+    pub noise: f64,
+    pub packet_time: f64,
     pub window: f64,
     /// The part of the round trip that isn't queue.
     pub unqueued: f64,
@@ -77,10 +82,10 @@ pub(super) struct View {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Found {
     Nothing,
-    /// A drain has ended: whether it emptied the queue.
-    Drained(bool),
-    /// Others are at work: back to this window.
-    Others(f64),
+    /// A drain has ended: whether it emptied the queue, and what remained above the base round-trip time.
+    Drained(bool, f64),
+    /// Others are at work: back to this window; and what remained.
+    Others(f64, f64),
 }
 
 impl Competition {
@@ -113,7 +118,10 @@ impl Competition {
         }
         let nearly_empty = queue <= (NEARLY_EMPTY * self.largest).max(packet_time);
         match &mut self.drain {
-            Some(drain) => drain.smallest = drain.smallest.min(if nearly_empty { 0.0 } else { queue }),
+            Some(drain) => {
+                drain.smallest = drain.smallest.min(if nearly_empty { 0.0 } else { queue });
+                drain.remains = (drain.remains.0 + queue, drain.remains.1 + 1.0);
+            }
             None if nearly_empty => (self.empty, self.window_then) = (now, window),
             None => {}
         }
@@ -136,7 +144,7 @@ impl Competition {
 
     fn begin_drain(&mut self, view: &View) {
         let window = DRAIN * view.window * view.unqueued;
-        self.drain = Some(Drain { rounds: DRAIN_ROUNDS, until: view.now + DRAIN_SECONDS, before: view.queue, smallest: view.queue, window });
+        self.drain = Some(Drain { rounds: DRAIN_ROUNDS, until: view.now + DRAIN_SECONDS, before: view.excess, smallest: view.excess, window, remains: (0.0, 0.0) });
         self.done(view.now);
         self.until_drain = DRAIN_EVERY + view.random % DRAIN_SPREAD;
     }
@@ -148,6 +156,7 @@ impl Competition {
         if let Some(drain) = &mut self.drain {
             drain.rounds = drain.rounds.saturating_sub(1);
             if drain.rounds > 0 || view.now < drain.until {
+                drain.remains = (0.0, 0.0);
                 return Found::Nothing;
             }
             return self.end_drain(view);
@@ -176,18 +185,20 @@ impl Competition {
 
     fn end_drain(&mut self, view: &View) -> Found {
         let Some(drain) = self.drain.take() else { return Found::Nothing };
-        let emptied = drain.smallest <= EMPTIED * drain.before;
-        let others = drain.smallest > OTHERS * drain.before;
+        let remains = drain.remains.0 / drain.remains.1.max(1.0);
+        let [before, smallest] = [drain.before, drain.smallest].map(|excess| excess - view.noise);
+        let emptied = smallest <= (EMPTIED * before).max(view.packet_time);
+        let others = smallest > (OTHERS * before).max(view.packet_time);
         self.failures = if others { self.failures.saturating_add(1) } else { 0 };
         if emptied {
             (self.competes, self.empty) = (false, view.now);
-            return Found::Drained(true);
+            return Found::Drained(true, remains);
         }
         if !self.competes && self.failures >= FAILURES && self.window_then >= SMALL {
             self.competes = true;
-            return Found::Others(self.window_then);
+            return Found::Others(self.window_then, remains);
         }
-        Found::Drained(false)
+        Found::Drained(false, remains)
     }
 }
 

@@ -19,8 +19,6 @@ pub struct LevelConfig {
     pub pacing: f64,
     /// The largest rate at which the window moves: packets per round trip, at first.
     pub gain: f64,
-    /// How many times the jitter of the round-trip times is taken for noise.
-    pub noise: f64,
     /// Whether it competes with others that keep the queue full.
     pub competes: bool,
     /// The smallest and the largest rate.

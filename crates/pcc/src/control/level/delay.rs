@@ -1,6 +1,6 @@
 //! What round-trip times tell: how long the path takes when it is empty, and what queue stands in it now.
 
-use super::filter::{WindowedMax, WindowedMin};
+use super::filter::WindowedMin;
 use crate::contract::AckedPacket;
 use crate::units::Time;
 
@@ -10,8 +10,8 @@ const STANDING_SECONDS: f64 = 0.02;
 const STANDING_PACKETS: f64 = 8.0;
 /// A round-trip time within this fraction of the smallest one shows that it is still true.
 const SAME: f64 = 0.01;
-/// How long a jitter is remembered, in seconds.
-const JITTER_MEMORY: f64 = 30.0;
+/// How many times the mean step up and down again noise reaches.
+const NOISE_STEPS: f64 = 6.0;
 /// The longest round-trip time that is believed, in seconds.
 const MAX_RTT: f64 = 600.0;
 
@@ -27,7 +27,12 @@ pub(super) struct Delay {
     newest: Option<(u64, f64)>,
     /// The smallest one of the batch being reported.
     smallest: Option<f64>,
-    jitter: Jitter,
+    /// What stands although none of it is ours: noise, or a queue that others keep.
+    background: f64,
+    last: Option<f64>,
+    difference: f64,
+    /// The mean step from one packet to the next, where steps alternate up and down.
+    step: f64,
 }
 
 impl Delay {
@@ -46,6 +51,11 @@ impl Delay {
         let now = now.as_secs_f64();
         let smoothed = self.smoothed.map_or(newest, |smoothed| smoothed + (newest - smoothed) / 8.0);
         self.smoothed = Some(smoothed);
+        if let Some(last) = self.last.replace(newest) {
+            let before = core::mem::replace(&mut self.difference, newest - last);
+            let step = if before * self.difference < 0.0 { before.abs().min(self.difference.abs()) } else { 0.0 };
+            self.step += (step - self.step) / 16.0;
+        }
         let window = (smoothed / 2.0).min(STANDING_SECONDS).max(STANDING_PACKETS * packet_time);
         self.standing.update(now, smallest, window);
         match self.base {
@@ -53,12 +63,6 @@ impl Delay {
             Some((base, _)) => self.base = Some((base.min(smallest), now)),
             None => self.base = Some((smallest, now)),
         }
-        self.jitter.add(newest);
-    }
-
-    /// A round trip has passed.
-    pub fn on_round(&mut self, now: Time) {
-        self.jitter.on_round(now.as_secs_f64());
     }
 
     /// The smallest round-trip time there is without a queue; zero before the first sample.
@@ -88,41 +92,28 @@ impl Delay {
         self.smoothed
     }
 
-    /// The time that the standing queue takes, less what noise can pretend.
-    pub fn queue(&self, packet_time: f64, noise_weight: f64) -> f64 {
-        let noise = (self.jitter.level() - packet_time).max(0.0);
-        (self.standing() - self.base() - noise_weight * noise).max(0.0)
-    }
-}
-
-/// How much round-trip times differ from one packet to the next, up and down again: no queue does that.
-#[derive(Clone, Copy, Debug, Default)]
-struct Jitter {
-    last: Option<f64>,
-    difference: f64,
-    sum: f64,
-    count: u32,
-    largest: WindowedMax,
-}
-
-impl Jitter {
-    fn add(&mut self, rtt: f64) {
-        let Some(last) = self.last.replace(rtt) else { return };
-        let before = core::mem::replace(&mut self.difference, rtt - last);
-        if before * self.difference < 0.0 {
-            self.sum += before.abs().min(self.difference.abs());
-        }
-        self.count += 1;
+    /// What stands above the smallest round-trip time, whoever causes it.
+    pub fn excess(&self) -> f64 {
+        self.standing() - self.base()
     }
 
-    fn on_round(&mut self, now: f64) {
-        if self.count > 0 {
-            self.largest.update(now, self.sum / f64::from(self.count), JITTER_MEMORY);
-            (self.sum, self.count) = (0.0, 0);
-        }
+    /// The same without the background.
+    pub fn queue(&self) -> f64 {
+        (self.excess() - self.background).max(0.0)
     }
 
-    fn level(&self) -> f64 {
-        self.largest.get().unwrap_or(0.0)
+    /// What remains of the excess when nothing of it can be ours.
+    pub fn set_background(&mut self, excess: f64) {
+        self.background = excess.max(0.0);
+    }
+
+    /// What stands is noise, as far as round-trip times go up and down from packet to packet: no queue does.
+    pub fn learn_noise(&mut self) {
+        self.background = self.background.max(self.excess().min(NOISE_STEPS * self.step));
+    }
+
+    /// The delay that isn't ours.
+    pub fn background(&self) -> f64 {
+        self.background
     }
 }

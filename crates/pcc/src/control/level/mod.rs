@@ -118,7 +118,7 @@ impl LevelControl {
     }
 
     fn queue(&self) -> f64 {
-        self.delay.queue(self.packet_time(), self.config.noise)
+        self.delay.queue()
     }
 
     fn is_draining(&self) -> bool {
@@ -161,12 +161,11 @@ impl LevelControl {
     }
 
     fn on_round(&mut self, round: &Round, utility: &dyn Utility, now: Time) {
-        self.delay.on_round(now);
         #[cfg(feature = "dbg")]
         {
             extern crate std;
             if std::env::var_os("DBG").is_some() && self.rounds.count % 8 == 0 {
-                std::eprintln!("{:.3} {:p} w {:.1} base {:.1} st {:.1} srtt {:.1} q {:.1} cap {:.1} more {:.1} bg {:.3} comp {} start {} bw {:.2} lost {} acked {} wanted {:.1} drain {:?} test {}", now.as_secs_f64(), self, self.window.packets, self.delay.base()*1e3, self.delay.standing()*1e3, self.rtt()*1e3, self.queue()*1e3, self.loss.cap, self.competition.more, self.loss.background, self.competition.competes, self.start.is_some(), self.rounds.bandwidth()*8e-6, round.lost, round.acked, self.wanted, self.competition.drain_window(), self.loss.is_testing());
+                std::eprintln!("{:.3} {:p} w {:.1} base {:.1} st {:.1} srtt {:.1} q {:.1} cap {:.1} more {:.1} bg {:.3} comp {} start {} bw {:.2} lost {} acked {} wanted {:.1} drain {:?} test {}", now.as_secs_f64(), self, self.window.packets, self.delay.base()*1e3, self.delay.standing()*1e3, self.rtt()*1e3, self.queue()*1e3, self.loss.cap, self.competition.more, self.loss.background, self.competition.competes, self.start.is_some(), self.rounds.bandwidth()*8e-6, round.lost, round.acked, self.wanted, self.competition.drain_window(), self.loss.is_testing()); if self.delay.background()>0.0 { std::eprintln!("bgdelay {}", self.delay.background()); }
             }
         }
         let (base, packet_time) = (self.delay.base(), self.packet_time());
@@ -176,8 +175,10 @@ impl LevelControl {
         self.wanted = demand::wanted_in_queue(utility, window.max(4.0), self.packet, base.max(1e-6));
         let queue = self.queue();
         if let Some(start) = &mut self.start {
-            if start.on_round(round, queue, base, packet_time, self.used) == Verdict::Leave {
-                self.leave_start(now);
+            match start.on_round(round, queue, base, packet_time, self.used) {
+                Verdict::Leave => self.leave_start(now),
+                Verdict::Noise => self.delay.learn_noise(),
+                Verdict::Go | Verdict::Hold => {}
             }
             return;
         }
@@ -193,7 +194,9 @@ impl LevelControl {
         let view = View {
             now: now.as_secs_f64(),
             rtt: self.rtt(),
-            queue,
+            excess: self.delay.excess(),
+            noise: self.delay.background(),
+            packet_time: self.packet_time(),
             window,
             unqueued: 1.0 - queue / standing,
             background: self.loss.background,
@@ -209,15 +212,20 @@ impl LevelControl {
         }
         match self.competition.on_round(round, &view) {
             Found::Nothing => {}
-            Found::Drained(emptied) => {
+            Found::Drained(emptied, remains) => {
+                self.delay.set_background(remains.min(self.delay.background()));
                 if !emptied && self.delay.base_age(now) > BASE_AGE {
                     self.delay.renew_base(now);
                 }
             }
-            Found::Others(_) if !self.config.competes => self.competition.competes = false,
-            Found::Others(window) => {
-                self.jump(window.max(self.window.packets), now);
-                self.competition.more = self.window.packets * queue / standing;
+            Found::Others(window, remains) => {
+                self.delay.set_background(remains.min(self.delay.background()));
+                if self.config.competes {
+                    self.jump(window.max(self.window.packets), now);
+                    self.competition.more = self.window.packets * self.queue() / standing;
+                } else {
+                    self.competition.competes = false;
+                }
             }
         }
     }
@@ -306,7 +314,8 @@ impl RateControl for LevelControl {
                     self.window.packets = (self.window.packets + packets).min(MOST);
                 }
             } else {
-                self.competition.on_batch(path.now.as_secs_f64(), queue, packet_time, self.window.packets);
+                let excess = self.delay.excess();
+                self.competition.on_batch(path.now.as_secs_f64(), excess, packet_time, self.window.packets);
                 if !self.is_draining() && !self.loss.is_testing() {
                     let wanted = self.wanted + self.competition.more;
                     let up = self.window.packets * queue <= wanted * standing;

@@ -11,7 +11,9 @@ const FLAT_ROUNDS: u32 = 3;
 /// When a queue is seen, the window is held for so many round trips; if it stands then, or the delivery rate grew by less than this
 /// meanwhile, the path is full.
 const HOLD_ROUNDS: u32 = 2;
-const HOLD_GROWS: f64 = 1.1;
+const HOLD_GROWS: f64 = 1.5;
+/// A delivery rate that grew by this followed the window: the path isn't full, and what stands is noise.
+const FOLLOWS: f64 = 1.8;
 /// A queue of a round trip over this number of base round trips, or of this many seconds and packet times, is one.
 const QUEUE_PART: f64 = 32.0;
 const QUEUE_SECONDS: f64 = 0.001;
@@ -26,6 +28,8 @@ pub(super) enum Verdict {
     Go,
     /// Keep it.
     Hold,
+    /// Double it, and what stands is no queue.
+    Noise,
     /// The path is full.
     Leave,
 }
@@ -69,6 +73,7 @@ impl Start {
             return Verdict::Hold;
         }
         let queued = Start::is_queue(queue, base, packet_time);
+        let follows = self.rounds > 2 && round.rate > self.best * FOLLOWS;
         let best = self.best.max(round.rate);
         if let Some((left, before)) = self.hold {
             if left > 0 {
@@ -78,12 +83,15 @@ impl Start {
             }
             self.hold = None;
             self.best = best;
-            return if queued || best < before * HOLD_GROWS { Verdict::Leave } else { Verdict::Go };
+            return if best < before * HOLD_GROWS { Verdict::Leave } else { Verdict::Go };
         }
         self.flat = if grew { 0 } else { self.flat + 1 };
         self.best = best;
         if self.rounds <= FIRST_ROUNDS {
-            return Verdict::Go;
+            return if follows { Verdict::Noise } else { Verdict::Go };
+        }
+        if follows {
+            return Verdict::Noise;
         }
         if self.flat >= FLAT_ROUNDS || (!grew && (queued || new_loss)) {
             return Verdict::Leave;
