@@ -34,12 +34,10 @@ struct Drain {
     rounds: u32,
     /// When it ends at the earliest.
     until: f64,
-    /// The queue before it, and the smallest one since, in seconds.
+    /// The mean queue of the round trip before it, and the smallest mean since, in seconds.
     before: f64,
     smallest: f64,
     window: f64,
-    /// Sum and number of what stood above the base in the last round trip.
-    remains: (f64, f64),
 }
 
 /// Whether others compete, and what is done about it.
@@ -54,6 +52,8 @@ pub(super) struct Competition {
     lowest: (f64, f64),
     drained: f64,
     window_then: f64,
+    /// Sum and number of what was seen in the round trip.
+    sum: (f64, f64),
     /// The largest queue of late, in seconds.
     largest: f64,
     failures: u32,
@@ -97,6 +97,7 @@ impl Competition {
             lowest: (f64::INFINITY, now),
             drained: now,
             window_then: 0.0,
+            sum: (0.0, 0.0),
             largest: 0.0,
             failures: 0,
             until_drain: 0,
@@ -117,14 +118,16 @@ impl Competition {
             self.lowest = (queue, now);
         }
         let nearly_empty = queue <= (NEARLY_EMPTY * self.largest).max(packet_time);
-        match &mut self.drain {
-            Some(drain) => {
-                drain.smallest = drain.smallest.min(if nearly_empty { 0.0 } else { queue });
-                drain.remains = (drain.remains.0 + queue, drain.remains.1 + 1.0);
-            }
-            None if nearly_empty => (self.empty, self.window_then) = (now, window),
-            None => {}
+        self.sum = (self.sum.0 + queue, self.sum.1 + 1.0);
+        if self.drain.is_none() && nearly_empty {
+            (self.empty, self.window_then) = (now, window);
         }
+    }
+
+    /// The mean of what stood in the queue since the last call.
+    pub fn take_mean(&mut self) -> f64 {
+        let (sum, count) = core::mem::take(&mut self.sum);
+        if count > 0.0 { sum / count } else { 0.0 }
     }
 
     /// Whether this is a time at which all flows that share the queue can do something together.
@@ -144,7 +147,7 @@ impl Competition {
 
     fn begin_drain(&mut self, view: &View) {
         let window = DRAIN * view.window * view.unqueued;
-        self.drain = Some(Drain { rounds: DRAIN_ROUNDS, until: view.now + DRAIN_SECONDS, before: view.excess, smallest: view.excess, window, remains: (0.0, 0.0) });
+        self.drain = Some(Drain { rounds: DRAIN_ROUNDS, until: view.now + DRAIN_SECONDS, before: view.excess, smallest: view.excess, window });
         self.done(view.now);
         self.until_drain = DRAIN_EVERY + view.random % DRAIN_SPREAD;
     }
@@ -155,8 +158,8 @@ impl Competition {
         self.since_cut = self.since_cut.saturating_add(1);
         if let Some(drain) = &mut self.drain {
             drain.rounds = drain.rounds.saturating_sub(1);
+            drain.smallest = drain.smallest.min(view.excess);
             if drain.rounds > 0 || view.now < drain.until {
-                drain.remains = (0.0, 0.0);
                 return Found::Nothing;
             }
             return self.end_drain(view);
@@ -185,7 +188,7 @@ impl Competition {
 
     fn end_drain(&mut self, view: &View) -> Found {
         let Some(drain) = self.drain.take() else { return Found::Nothing };
-        let remains = drain.remains.0 / drain.remains.1.max(1.0);
+        let remains = drain.smallest;
         let [before, smallest] = [drain.before, drain.smallest].map(|excess| excess - view.noise);
         let emptied = smallest <= (EMPTIED * before).max(view.packet_time);
         let others = smallest > (OTHERS * before).max(view.packet_time);

@@ -33,6 +33,7 @@ pub(super) struct Delay {
     difference: f64,
     /// The mean step from one packet to the next, where steps alternate up and down.
     step: f64,
+    largest_step: f64,
 }
 
 impl Delay {
@@ -55,6 +56,7 @@ impl Delay {
             let before = core::mem::replace(&mut self.difference, newest - last);
             let step = if before * self.difference < 0.0 { before.abs().min(self.difference.abs()) } else { 0.0 };
             self.step += (step - self.step) / 16.0;
+            self.largest_step = self.largest_step.max(self.step);
         }
         let window = (smoothed / 2.0).min(STANDING_SECONDS).max(STANDING_PACKETS * packet_time);
         self.standing.update(now, smallest, window);
@@ -109,7 +111,7 @@ impl Delay {
 
     /// What stands is noise, as far as round-trip times go up and down from packet to packet: no queue does.
     pub fn learn_noise(&mut self) {
-        self.background = self.background.max(self.excess().min(NOISE_STEPS * self.step));
+        self.background = self.background.max(self.excess().min(NOISE_STEPS * self.largest_step));
     }
 
     /// The delay that isn't ours.

@@ -194,7 +194,7 @@ impl LevelControl {
         let view = View {
             now: now.as_secs_f64(),
             rtt: self.rtt(),
-            excess: self.delay.excess(),
+            excess: self.competition.take_mean(),
             noise: self.delay.background(),
             packet_time: self.packet_time(),
             window,
@@ -219,7 +219,7 @@ impl LevelControl {
                 }
             }
             Found::Others(window, remains) => {
-                self.delay.set_background(remains.min(self.delay.background()));
+                self.delay.set_background(remains);
                 if self.config.competes {
                     self.jump(window.max(self.window.packets), now);
                     self.competition.more = self.window.packets * self.queue() / standing;
