@@ -14,6 +14,8 @@ const DRAIN_SECONDS: f64 = 0.2;
 const DRAIN: f64 = 0.95;
 /// So many drains in a row that don't empty the queue mean others: one that comes new may drain when its kind doesn't.
 const FAILURES: u32 = 3;
+/// After so many, what remains is background.
+const BACKGROUND: u32 = 2;
 /// A drain has emptied the queue if this part of it was left at some time; if less than this part vanished, others keep most of it.
 const EMPTIED: f64 = 0.3;
 const OTHERS: f64 = 0.5;
@@ -34,9 +36,9 @@ struct Drain {
     rounds: u32,
     /// When it ends at the earliest.
     until: f64,
-    /// The mean queue of the round trip before it, and the smallest mean since, in seconds.
+    /// The mean queue of the round trips before it, and since its first round trip, in seconds; the latter with its weight.
     before: f64,
-    smallest: f64,
+    remains: (f64, f64),
     window: f64,
 }
 
@@ -54,6 +56,8 @@ pub(super) struct Competition {
     window_then: f64,
     /// Sum and number of what was seen in the round trip.
     sum: (f64, f64),
+    /// The mean of it over the last round trips without a drain.
+    mean: f64,
     /// The largest queue of late, in seconds.
     largest: f64,
     failures: u32,
@@ -84,6 +88,8 @@ pub(super) enum Found {
     Nothing,
     /// A drain has ended: whether it emptied the queue, and what remained above the base round-trip time.
     Drained(bool, f64),
+    /// This remained above the base round-trip time in drain after drain: it isn't ours.
+    Background(f64),
     /// Others are at work: back to this window; and what remained.
     Others(f64, f64),
 }
@@ -98,6 +104,7 @@ impl Competition {
             drained: now,
             window_then: 0.0,
             sum: (0.0, 0.0),
+            mean: 0.0,
             largest: 0.0,
             failures: 0,
             until_drain: 0,
@@ -147,7 +154,7 @@ impl Competition {
 
     fn begin_drain(&mut self, view: &View) {
         let window = DRAIN * view.window * view.unqueued;
-        self.drain = Some(Drain { rounds: DRAIN_ROUNDS, until: view.now + DRAIN_SECONDS, before: view.excess, smallest: view.excess, window });
+        self.drain = Some(Drain { rounds: DRAIN_ROUNDS, until: view.now + DRAIN_SECONDS, before: self.mean, remains: (0.0, 0.0), window });
         self.done(view.now);
         self.until_drain = DRAIN_EVERY + view.random % DRAIN_SPREAD;
     }
@@ -157,13 +164,16 @@ impl Competition {
         self.largest *= 0.95;
         self.since_cut = self.since_cut.saturating_add(1);
         if let Some(drain) = &mut self.drain {
+            if drain.rounds < DRAIN_ROUNDS {
+                drain.remains = (drain.remains.0 + view.excess, drain.remains.1 + 1.0);
+            }
             drain.rounds = drain.rounds.saturating_sub(1);
-            drain.smallest = drain.smallest.min(view.excess);
             if drain.rounds > 0 || view.now < drain.until {
                 return Found::Nothing;
             }
             return self.end_drain(view);
         }
+        self.mean += (view.excess - self.mean) / 4.0;
         if !self.competes {
             self.more *= FADE;
             if view.now - self.empty > patience(view) && self.is_due(view) {
@@ -188,10 +198,10 @@ impl Competition {
 
     fn end_drain(&mut self, view: &View) -> Found {
         let Some(drain) = self.drain.take() else { return Found::Nothing };
-        let remains = drain.smallest;
-        let [before, smallest] = [drain.before, drain.smallest].map(|excess| excess - view.noise);
-        let emptied = smallest <= (EMPTIED * before).max(view.packet_time);
-        let others = smallest > (OTHERS * before).max(view.packet_time);
+        let remains = drain.remains.0 / drain.remains.1.max(1.0);
+        let [before, remaining] = [drain.before, remains].map(|excess| excess - view.noise);
+        let emptied = remaining <= (EMPTIED * before).max(view.packet_time);
+        let others = remaining > (OTHERS * before).max(view.packet_time);
         self.failures = if others { self.failures.saturating_add(1) } else { 0 };
         if emptied {
             (self.competes, self.empty) = (false, view.now);
@@ -201,7 +211,7 @@ impl Competition {
             self.competes = true;
             return Found::Others(self.window_then, remains);
         }
-        Found::Drained(false, remains)
+        if self.failures >= BACKGROUND { Found::Background(remains) } else { Found::Drained(false, remains) }
     }
 }
 

@@ -11,7 +11,7 @@ const STANDING_PACKETS: f64 = 8.0;
 /// A round-trip time within this fraction of the smallest one shows that it is still true.
 const SAME: f64 = 0.01;
 /// How many times the mean step up and down again noise reaches.
-const NOISE_STEPS: f64 = 6.0;
+const NOISE_STEPS: f64 = 16.0;
 /// The longest round-trip time that is believed, in seconds.
 const MAX_RTT: f64 = 600.0;
 

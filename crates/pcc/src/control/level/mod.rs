@@ -213,11 +213,13 @@ impl LevelControl {
         match self.competition.on_round(round, &view) {
             Found::Nothing => {}
             Found::Drained(emptied, remains) => {
-                self.delay.set_background(remains.min(self.delay.background()));
+                let background = self.delay.background();
+                self.delay.set_background(background + (remains - background).min(0.0) / 2.0);
                 if !emptied && self.delay.base_age(now) > BASE_AGE {
                     self.delay.renew_base(now);
                 }
             }
+            Found::Background(remains) => self.delay.set_background(remains),
             Found::Others(window, remains) => {
                 self.delay.set_background(remains);
                 if self.config.competes {
