@@ -8,10 +8,12 @@ use crate::units::Time;
 /// round trips see the same of a queue that swings, and of the time of so many packets at least.
 const STANDING_SECONDS: f64 = 0.02;
 const STANDING_PACKETS: f64 = 8.0;
+/// Acknowledgements may come in bundles; the standing queue is seen over so many gaps between them at least.
+const GAPS: f64 = 1.5;
 /// A round-trip time within this fraction of the smallest one shows that it is still true.
 const SAME: f64 = 0.01;
 /// How many times the mean step up and down again noise reaches.
-const NOISE_STEPS: f64 = 16.0;
+const NOISE_STEPS: f64 = 6.0;
 /// The longest round-trip time that is believed, in seconds.
 const MAX_RTT: f64 = 600.0;
 
@@ -34,6 +36,10 @@ pub(super) struct Delay {
     /// The mean step from one packet to the next, where steps alternate up and down.
     step: f64,
     largest_step: f64,
+    /// The longest time without acknowledgements in a round trip: the mean, and that of the present one.
+    gap: f64,
+    longest_gap: f64,
+    last_batch: Option<f64>,
 }
 
 impl Delay {
@@ -58,7 +64,10 @@ impl Delay {
             self.step += (step - self.step) / 16.0;
             self.largest_step = self.largest_step.max(self.step);
         }
-        let window = (smoothed / 2.0).min(STANDING_SECONDS).max(STANDING_PACKETS * packet_time);
+        let gap = self.last_batch.map_or(0.0, |last| now - last);
+        self.last_batch = Some(now);
+        self.longest_gap = self.longest_gap.max(gap);
+        let window = (smoothed / 2.0).min(STANDING_SECONDS).max(STANDING_PACKETS * packet_time).max(GAPS * self.gap);
         self.standing.update(now, smallest, window);
         match self.base {
             Some((base, _)) if smallest > base * (1.0 + SAME) => {}
@@ -70,6 +79,12 @@ impl Delay {
     /// The smallest round-trip time there is without a queue; zero before the first sample.
     pub fn base(&self) -> f64 {
         self.base.map_or(0.0, |(base, _)| base)
+    }
+
+    /// A round trip has passed.
+    pub fn on_round(&mut self) {
+        let longest = core::mem::take(&mut self.longest_gap);
+        self.gap += (longest - self.gap) / 4.0;
     }
 
     /// For how long the smallest round-trip time hasn't been seen.

@@ -168,6 +168,7 @@ impl LevelControl {
                 std::eprintln!("{:.3} {:p} w {:.1} base {:.1} st {:.1} srtt {:.1} q {:.1} cap {:.1} more {:.1} bg {:.3} comp {} start {} bw {:.2} lost {} acked {} wanted {:.1} drain {:?} test {}", now.as_secs_f64(), self, self.window.packets, self.delay.base()*1e3, self.delay.standing()*1e3, self.rtt()*1e3, self.queue()*1e3, self.loss.cap, self.competition.more, self.loss.background, self.competition.competes, self.start.is_some(), self.rounds.bandwidth()*8e-6, round.lost, round.acked, self.wanted, self.competition.drain_window(), self.loss.is_testing()); if self.delay.background()>0.0 { std::eprintln!("bgdelay {}", self.delay.background()); }
             }
         }
+        self.delay.on_round();
         let (base, packet_time) = (self.delay.base(), self.packet_time());
         let window = self.current_window();
         // A window holds whole packets.
