@@ -25,7 +25,7 @@ const SMALL: f64 = 12.0;
 const DRAIN_EVERY: u32 = 32;
 const DRAIN_SPREAD: u32 = 8;
 /// Loss in excess of the background that ends growth beside others, and what remains then.
-const LOSS: f64 = 0.04;
+const LOSS: f64 = 0.02;
 const DECREASE: f64 = 0.7;
 /// What remains of the additional packets in each round trip without competition.
 const FADE: f64 = 0.85;
@@ -38,7 +38,7 @@ struct Drain {
     until: f64,
     /// The mean queue of the round trips before it, and since its first round trip, in seconds; the latter with its weight.
     before: f64,
-    remains: (f64, f64),
+    remains: (f64, f64, f64),
     window: f64,
 }
 
@@ -54,13 +54,13 @@ pub(super) struct Competition {
     lowest: (f64, f64),
     drained: f64,
     window_then: f64,
-    /// Sum and number of what was seen in the round trip.
-    sum: (f64, f64),
+    /// Sums of what was seen in the round trip: it, its square, one.
+    sum: (f64, f64, f64),
     /// The mean of it over the last round trips without a drain.
     mean: f64,
     /// The largest queue of late, in seconds.
     largest: f64,
-    failures: u32,
+    pub failures: u32,
     until_drain: u32,
     drain: Option<Drain>,
     since_cut: u32,
@@ -71,8 +71,9 @@ pub(super) struct Competition {
 pub(super) struct View {
     pub now: f64,
     pub rtt: f64,
-    /// What stands above the base round-trip time, and what of it isn't ours.
+    /// What stands above the base round-trip time, its standard deviation, and what of it isn't ours.
     pub excess: f64,
+    pub deviation: f64,
     pub noise: f64,
     pub packet_time: f64,
     pub window: f64,
@@ -86,8 +87,8 @@ pub(super) struct View {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Found {
     Nothing,
-    /// A drain has ended: whether it emptied the queue, and what remained above the base round-trip time.
-    Drained(bool, f64),
+    /// A drain has ended, and this remained above the base round-trip time.
+    Drained(f64),
     /// This remained above the base round-trip time in drain after drain: it isn't ours.
     Background(f64),
     /// Others are at work: back to this window; and what remained.
@@ -103,7 +104,7 @@ impl Competition {
             lowest: (f64::INFINITY, now),
             drained: now,
             window_then: 0.0,
-            sum: (0.0, 0.0),
+            sum: (0.0, 0.0, 0.0),
             mean: 0.0,
             largest: 0.0,
             failures: 0,
@@ -125,16 +126,20 @@ impl Competition {
             self.lowest = (queue, now);
         }
         let nearly_empty = queue <= (NEARLY_EMPTY * self.largest).max(packet_time);
-        self.sum = (self.sum.0 + queue, self.sum.1 + 1.0);
+        self.sum = (self.sum.0 + queue, self.sum.1 + queue * queue, self.sum.2 + 1.0);
         if self.drain.is_none() && nearly_empty {
-            (self.empty, self.window_then) = (now, window);
+            self.window_then = window;
         }
     }
 
-    /// The mean of what stood in the queue since the last call.
-    pub fn take_mean(&mut self) -> f64 {
-        let (sum, count) = core::mem::take(&mut self.sum);
-        if count > 0.0 { sum / count } else { 0.0 }
+    /// The mean of what stood in the queue since the last call, and its standard deviation.
+    pub fn take_mean(&mut self) -> (f64, f64) {
+        let (sum, squares, count) = core::mem::take(&mut self.sum);
+        if count < 1.0 {
+            return (0.0, 0.0);
+        }
+        let mean = sum / count;
+        (mean, libm::sqrt((squares / count - mean * mean).max(0.0)))
     }
 
     /// Whether this is a time at which all flows that share the queue can do something together.
@@ -154,7 +159,7 @@ impl Competition {
 
     fn begin_drain(&mut self, view: &View) {
         let window = DRAIN * view.window * view.unqueued;
-        self.drain = Some(Drain { rounds: DRAIN_ROUNDS, until: view.now + DRAIN_SECONDS, before: self.mean, remains: (0.0, 0.0), window });
+        self.drain = Some(Drain { rounds: DRAIN_ROUNDS, until: view.now + DRAIN_SECONDS, before: self.mean, remains: (0.0, 0.0, 0.0), window });
         self.done(view.now);
         self.until_drain = DRAIN_EVERY + view.random % DRAIN_SPREAD;
     }
@@ -165,7 +170,8 @@ impl Competition {
         self.since_cut = self.since_cut.saturating_add(1);
         if let Some(drain) = &mut self.drain {
             if drain.rounds < DRAIN_ROUNDS {
-                drain.remains = (drain.remains.0 + view.excess, drain.remains.1 + 1.0);
+                let (excess, deviation, rounds) = drain.remains;
+                drain.remains = (excess + view.excess, deviation + view.deviation, rounds + 1.0);
             }
             drain.rounds = drain.rounds.saturating_sub(1);
             if drain.rounds > 0 || view.now < drain.until {
@@ -174,6 +180,9 @@ impl Competition {
             return self.end_drain(view);
         }
         self.mean += (view.excess - self.mean) / 4.0;
+        if view.excess <= view.packet_time {
+            self.empty = view.now;
+        }
         if !self.competes {
             self.more *= FADE;
             if view.now - self.empty > patience(view) && self.is_due(view) {
@@ -198,20 +207,21 @@ impl Competition {
 
     fn end_drain(&mut self, view: &View) -> Found {
         let Some(drain) = self.drain.take() else { return Found::Nothing };
-        let remains = drain.remains.0 / drain.remains.1.max(1.0);
+        let (excess, deviation, rounds) = drain.remains;
+        let (remains, noise) = (excess / rounds.max(1.0), (excess + deviation) / rounds.max(1.0));
         let [before, remaining] = [drain.before, remains].map(|excess| excess - view.noise);
         let emptied = remaining <= (EMPTIED * before).max(view.packet_time);
         let others = remaining > (OTHERS * before).max(view.packet_time);
         self.failures = if others { self.failures.saturating_add(1) } else { 0 };
         if emptied {
             (self.competes, self.empty) = (false, view.now);
-            return Found::Drained(true, remains);
+            return Found::Drained(noise);
         }
         if !self.competes && self.failures >= FAILURES && self.window_then >= SMALL {
             self.competes = true;
-            return Found::Others(self.window_then, remains);
+            return Found::Others(self.window_then, noise);
         }
-        if self.failures >= BACKGROUND { Found::Background(remains) } else { Found::Drained(false, remains) }
+        if self.failures >= BACKGROUND { Found::Background(noise) } else { Found::Drained(noise) }
     }
 }
 

@@ -10,18 +10,20 @@ const STANDING_SECONDS: f64 = 0.02;
 const STANDING_PACKETS: f64 = 8.0;
 /// Acknowledgements may come in bundles; the standing queue is seen over so many gaps between them at least.
 const GAPS: f64 = 1.5;
-/// A round-trip time within this fraction of the smallest one shows that it is still true.
-const SAME: f64 = 0.01;
 /// How many times the mean step up and down again noise reaches.
 const NOISE_STEPS: f64 = 6.0;
+/// The background follows what is less than it with a gain of one part in so many.
+const DOUBT: f64 = 16.0;
+/// A background of less than one part in so many of the round trip is small.
+const SMALL: f64 = 16.0;
 /// The longest round-trip time that is believed, in seconds.
 const MAX_RTT: f64 = 600.0;
 
 /// Round-trip times in seconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Delay {
-    /// The smallest round-trip time, and when it was last confirmed.
-    base: Option<(f64, f64)>,
+    /// The smallest round-trip time.
+    base: Option<f64>,
     /// The smallest one of the time that a standing queue is measured over.
     standing: WindowedMin,
     smoothed: Option<f64>,
@@ -69,34 +71,18 @@ impl Delay {
         self.longest_gap = self.longest_gap.max(gap);
         let window = (smoothed / 2.0).min(STANDING_SECONDS).max(STANDING_PACKETS * packet_time).max(GAPS * self.gap);
         self.standing.update(now, smallest, window);
-        match self.base {
-            Some((base, _)) if smallest > base * (1.0 + SAME) => {}
-            Some((base, _)) => self.base = Some((base.min(smallest), now)),
-            None => self.base = Some((smallest, now)),
-        }
+        self.base = Some(self.base.map_or(smallest, |base| base.min(smallest)));
     }
 
     /// The smallest round-trip time there is without a queue; zero before the first sample.
     pub fn base(&self) -> f64 {
-        self.base.map_or(0.0, |(base, _)| base)
+        self.base.unwrap_or(0.0)
     }
 
     /// A round trip has passed.
     pub fn on_round(&mut self) {
         let longest = core::mem::take(&mut self.longest_gap);
         self.gap += (longest - self.gap) / 4.0;
-    }
-
-    /// For how long the smallest round-trip time hasn't been seen.
-    pub fn base_age(&self, now: Time) -> f64 {
-        self.base.map_or(0.0, |(_, seen)| now.as_secs_f64() - seen)
-    }
-
-    /// The path takes longer than it did: what stands now is what it takes when it is empty.
-    pub fn renew_base(&mut self, now: Time) {
-        if let Some(standing) = self.standing.get() {
-            self.base = Some((standing, now.as_secs_f64()));
-        }
     }
 
     /// The smallest round-trip time now.
@@ -122,6 +108,16 @@ impl Delay {
     /// What remains of the excess when nothing of it can be ours.
     pub fn set_background(&mut self, excess: f64) {
         self.background = excess.max(0.0);
+    }
+
+    /// Less than the background stands, or stood on the average of a round trip: it isn't what it was.
+    pub fn doubt_background(&mut self, excess: f64) {
+        self.background -= (self.background - excess).max(0.0) / DOUBT;
+    }
+
+    /// Whether the background is more than a small part of the round trip.
+    pub fn has_background(&self) -> bool {
+        self.background * SMALL > self.base()
     }
 
     /// What stands is noise, as far as round-trip times go up and down from packet to packet: no queue does.

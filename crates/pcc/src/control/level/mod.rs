@@ -42,10 +42,11 @@ const LEAST: f64 = 2.0;
 const START_PACING: f64 = 2.0;
 /// The first packets leave within this time.
 const FIRST_SECONDS: f64 = 0.001;
-/// A smallest round-trip time that wasn't seen for so many seconds may be one of another path.
-const BASE_AGE: f64 = 10.0;
 /// A queue of so many times the packets that are wanted is too long.
 const LONG: f64 = 2.0;
+/// The window grows by at most this part of it in a round trip; by less where delay can't tell when to stop.
+const FAST: f64 = 0.25;
+const CAREFUL: f64 = 0.03;
 /// A window of which less is in flight isn't used, and doesn't grow.
 const USED: f64 = 0.7;
 
@@ -165,7 +166,7 @@ impl LevelControl {
         {
             extern crate std;
             if std::env::var_os("DBG").is_some() && self.rounds.count % 8 == 0 {
-                std::eprintln!("{:.3} {:p} w {:.1} base {:.1} st {:.1} srtt {:.1} q {:.1} cap {:.1} more {:.1} bg {:.3} comp {} start {} bw {:.2} lost {} acked {} wanted {:.1} drain {:?} test {}", now.as_secs_f64(), self, self.window.packets, self.delay.base()*1e3, self.delay.standing()*1e3, self.rtt()*1e3, self.queue()*1e3, self.loss.cap, self.competition.more, self.loss.background, self.competition.competes, self.start.is_some(), self.rounds.bandwidth()*8e-6, round.lost, round.acked, self.wanted, self.competition.drain_window(), self.loss.is_testing()); if self.delay.background()>0.0 { std::eprintln!("bgdelay {}", self.delay.background()); }
+                std::eprintln!("{:.3} {:p} w {:.1} base {:.1} st {:.1} srtt {:.1} q {:.1} cap {:.1} more {:.1} bg {:.3} comp {} start {} bw {:.2} lost {} acked {} wanted {:.1} drain {:?} test {}", now.as_secs_f64(), self, self.window.packets, self.delay.base()*1e3, self.delay.standing()*1e3, self.rtt()*1e3, self.queue()*1e3, self.loss.cap, self.competition.more, self.loss.background, self.competition.competes, self.start.is_some(), self.rounds.bandwidth()*8e-6, round.lost, round.acked, self.wanted, self.competition.drain_window(), self.loss.is_testing()); if self.delay.background()>0.0 { std::eprintln!("bgdelay {:.4} fail {}", self.delay.background(), self.competition.failures); }
             }
         }
         self.delay.on_round();
@@ -192,10 +193,13 @@ impl LevelControl {
 
     fn look_for_others(&mut self, round: &Round, window: f64, queue: f64, now: Time) {
         let standing = self.delay.standing().max(1e-6);
+        let (excess, deviation) = self.competition.take_mean();
+        self.delay.doubt_background(excess + deviation);
         let view = View {
             now: now.as_secs_f64(),
             rtt: self.rtt(),
-            excess: self.competition.take_mean(),
+            excess,
+            deviation,
             noise: self.delay.background(),
             packet_time: self.packet_time(),
             window,
@@ -213,12 +217,9 @@ impl LevelControl {
         }
         match self.competition.on_round(round, &view) {
             Found::Nothing => {}
-            Found::Drained(emptied, remains) => {
+            Found::Drained(remains) => {
                 let background = self.delay.background();
                 self.delay.set_background(background + (remains - background).min(0.0) / 2.0);
-                if !emptied && self.delay.base_age(now) > BASE_AGE {
-                    self.delay.renew_base(now);
-                }
             }
             Found::Background(remains) => self.delay.set_background(remains),
             Found::Others(window, remains) => {
@@ -251,7 +252,7 @@ impl RateControl for LevelControl {
         let (queue, window) = (self.queue(), self.current_window());
         // A queue that is longer than wanted explains loss well enough.
         let long = window * queue > LONG * (self.wanted + self.competition.more) * self.delay.standing();
-        if !self.loss.is_testing() && (long || Loss::is_small(window)) {
+        if self.competition.competes || (!self.loss.is_testing() && (long || Loss::is_small(window))) {
             self.loss.start_over();
             return false;
         }
@@ -323,7 +324,8 @@ impl RateControl for LevelControl {
                     let wanted = self.wanted + self.competition.more;
                     let up = self.window.packets * queue <= wanted * standing;
                     if !up || self.used {
-                        self.window.step(up, packets, self.config.gain);
+                        let fastest = if self.delay.has_background() { CAREFUL } else { FAST };
+                        self.window.step(up, packets, self.config.gain, fastest);
                         self.window.packets = self.window.packets.clamp(LEAST, MOST.min(self.loss.cap.max(LEAST)));
                     }
                 }

@@ -2,8 +2,7 @@
 
 /// Round trips in one direction before the velocity doubles.
 const STEADY_ROUNDS: u32 = 3;
-/// The window moves by at most this part of it in a round trip.
-const FASTEST_UP: f64 = 0.25;
+/// The window falls by at most this part of it in a round trip.
 const FASTEST_DOWN: f64 = 0.5;
 
 /// A window in packets, and how it moves.
@@ -24,14 +23,14 @@ impl Window {
     }
 
     /// Moves up or down by the part of a round trip's step that `acked` packets are.
-    pub fn step(&mut self, up: bool, acked: f64, gain: f64) {
+    pub fn step(&mut self, up: bool, acked: f64, gain: f64, fastest: f64) {
         if up != self.up {
             (self.up, self.velocity, self.rounds) = (up, 1.0, 0);
         }
         let part = acked / self.packets;
         let step = gain * self.velocity;
         self.packets +=
-            if up { step.min(self.packets * FASTEST_UP) * part } else { -step.min(self.packets * FASTEST_DOWN) * part };
+            if up { step.min((self.packets * fastest).max(1.0)) * part } else { -step.min(self.packets * FASTEST_DOWN) * part };
     }
 
     /// A round trip has passed.
