@@ -90,7 +90,7 @@ pub(super) enum Found {
     /// A drain has ended, and this remained above the base round-trip time.
     Drained(f64),
     /// This remained above the base round-trip time in drain after drain: it isn't ours.
-    Background(f64),
+    Background(f64, f64),
     /// Others are at work: back to this window; and what remained.
     Others(f64, f64),
 }
@@ -221,7 +221,7 @@ impl Competition {
             self.competes = true;
             return Found::Others(self.window_then, noise);
         }
-        if self.failures >= BACKGROUND { Found::Background(noise) } else { Found::Drained(noise) }
+        if self.failures >= BACKGROUND { Found::Background(self.window_then, noise) } else { Found::Drained(noise) }
     }
 }
 

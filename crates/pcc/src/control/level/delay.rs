@@ -13,7 +13,7 @@ const GAPS: f64 = 1.5;
 /// How many times the mean step up and down again noise reaches.
 const NOISE_STEPS: f64 = 6.0;
 /// The background follows what is less than it with a gain of one part in so many.
-const DOUBT: f64 = 16.0;
+const DOUBT: f64 = 64.0;
 /// A background of less than one part in so many of the round trip is small.
 const SMALL: f64 = 16.0;
 /// The longest round-trip time that is believed, in seconds.

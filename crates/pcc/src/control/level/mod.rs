@@ -46,7 +46,7 @@ const FIRST_SECONDS: f64 = 0.001;
 const LONG: f64 = 2.0;
 /// The window grows by at most this part of it in a round trip; by less where delay can't tell when to stop.
 const FAST: f64 = 0.25;
-const CAREFUL: f64 = 0.03;
+const CAREFUL: f64 = 0.08;
 /// A window of which less is in flight isn't used, and doesn't grow.
 const USED: f64 = 0.7;
 
@@ -221,7 +221,12 @@ impl LevelControl {
                 let background = self.delay.background();
                 self.delay.set_background(background + (remains - background).min(0.0) / 2.0);
             }
-            Found::Background(remains) => self.delay.set_background(remains),
+            Found::Background(window, remains) => {
+                self.delay.set_background(remains);
+                if window > self.window.packets {
+                    self.jump(window, now);
+                }
+            }
             Found::Others(window, remains) => {
                 self.delay.set_background(remains);
                 if self.config.competes {

@@ -2,8 +2,8 @@
 
 /// Round trips in one direction before the velocity doubles.
 const STEADY_ROUNDS: u32 = 3;
-/// The window falls by at most this part of it in a round trip.
-const FASTEST_DOWN: f64 = 0.5;
+/// The window falls by at most so many times what it may grow by.
+const FASTEST_DOWN: f64 = 2.0;
 
 /// A window in packets, and how it moves.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ impl Window {
         let part = acked / self.packets;
         let step = gain * self.velocity;
         self.packets +=
-            if up { step.min((self.packets * fastest).max(1.0)) * part } else { -step.min(self.packets * FASTEST_DOWN) * part };
+            if up { step.min((self.packets * fastest).max(1.0)) * part } else { -step.min((self.packets * FASTEST_DOWN * fastest).max(1.0)) * part };
     }
 
     /// A round trip has passed.
