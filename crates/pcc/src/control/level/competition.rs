@@ -21,6 +21,8 @@ const EMPTIED: f64 = 0.3;
 const OTHERS: f64 = 0.5;
 /// A window is too small to tell others from many of its own kind.
 const SMALL: f64 = 12.0;
+/// A common time is waited for for so many times the time between drains at most.
+const LATEST: f64 = 1.5;
 /// Beside others a drain comes after so many round trips, and some.
 const DRAIN_EVERY: u32 = 32;
 const DRAIN_SPREAD: u32 = 8;
@@ -144,7 +146,7 @@ impl Competition {
 
     /// Whether this is a time at which all flows that share the queue can do something together.
     pub fn is_due(&self, view: &View) -> bool {
-        view.now - self.lowest.1 > patience(view) || view.now - self.drained > 3.0 * patience(view)
+        view.now - self.lowest.1 > patience(view) || view.now - self.drained > LATEST * patience(view)
     }
 
     /// Whether the queue was nearly empty in the last round trips, so that there is nobody to wait for.
@@ -221,7 +223,8 @@ impl Competition {
             self.competes = true;
             return Found::Others(self.window_then, noise);
         }
-        if self.failures >= BACKGROUND { Found::Background(self.window_then, noise) } else { Found::Drained(noise) }
+        let known = view.noise > view.packet_time && self.failures > 0;
+        if known || self.failures >= BACKGROUND { Found::Background(self.window_then, noise) } else { Found::Drained(noise) }
     }
 }
 

@@ -11,7 +11,7 @@ const STANDING_PACKETS: f64 = 8.0;
 /// Acknowledgements may come in bundles; the standing queue is seen over so many gaps between them at least.
 const GAPS: f64 = 1.5;
 /// How many times the mean step up and down again noise reaches.
-const NOISE_STEPS: f64 = 6.0;
+const NOISE_STEPS: f64 = 2.0;
 /// The background follows what is less than it with a gain of one part in so many.
 const DOUBT: f64 = 64.0;
 /// A background of less than one part in so many of the round trip is small.
@@ -120,9 +120,14 @@ impl Delay {
         self.background * SMALL > self.base()
     }
 
+    /// How far round-trip times go up and down from packet to packet.
+    pub fn unsteady(&self) -> f64 {
+        NOISE_STEPS * self.largest_step
+    }
+
     /// What stands is noise, as far as round-trip times go up and down from packet to packet: no queue does.
     pub fn learn_noise(&mut self) {
-        self.background = self.background.max(self.excess().min(NOISE_STEPS * self.largest_step));
+        self.background = self.background.max(self.excess().min(self.unsteady()));
     }
 
     /// The delay that isn't ours.

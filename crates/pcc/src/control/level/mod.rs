@@ -177,7 +177,7 @@ impl LevelControl {
         self.wanted = demand::wanted_in_queue(utility, window.max(4.0), self.packet, base.max(1e-6));
         let queue = self.queue();
         if let Some(start) = &mut self.start {
-            match start.on_round(round, queue, base, packet_time, self.used) {
+            match start.on_round(round, queue, base, packet_time, self.used, self.delay.unsteady()) {
                 Verdict::Leave => self.leave_start(now),
                 Verdict::Noise => self.delay.learn_noise(),
                 Verdict::Go | Verdict::Hold => {}

@@ -44,6 +44,8 @@ pub(super) struct Start {
     /// Round trips for which the window is still held, and the delivery rate when that began.
     hold: Option<(u32, f64)>,
     lost: bool,
+    /// The longest queue of round trips in which the delivery rate followed the window: noise, or the queue of others.
+    noise: f64,
 }
 
 impl Start {
@@ -59,12 +61,21 @@ impl Start {
 
     /// Between round trips only a long queue ends start-up.
     pub fn on_batch(&self, queue: f64, base: f64, packet_time: f64) -> Verdict {
+        let queue = queue - 2.0 * self.noise;
         let long = queue > base * LONG_QUEUE && Start::is_queue(queue, base, packet_time);
         if long && self.rounds >= FIRST_ROUNDS { Verdict::Leave } else { Verdict::Go }
     }
 
-    /// A round trip has passed; `used` if the window was.
-    pub fn on_round(&mut self, round: &Round, queue: f64, base: f64, packet_time: f64, used: bool) -> Verdict {
+    /// A round trip has passed; `used` if the window was. Up to `unsteady` seconds of the queue may be noise.
+    pub fn on_round(
+        &mut self,
+        round: &Round,
+        queue: f64,
+        base: f64,
+        packet_time: f64,
+        used: bool,
+        unsteady: f64,
+    ) -> Verdict {
         self.rounds += 1;
         let grew = round.rate > self.best * GROWS;
         let new_loss = round.lost > 0 && !self.lost;
@@ -72,8 +83,11 @@ impl Start {
         if !used {
             return Verdict::Hold;
         }
-        let queued = Start::is_queue(queue, base, packet_time);
+        let queued = Start::is_queue(queue - 1.5 * self.noise, base, packet_time);
         let follows = self.rounds > 2 && round.rate > self.best * FOLLOWS;
+        if follows {
+            self.noise = self.noise.max(queue.min(unsteady));
+        }
         let best = self.best.max(round.rate);
         if let Some((left, before)) = self.hold {
             if left > 0 {
