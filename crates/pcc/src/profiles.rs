@@ -243,7 +243,8 @@ pub fn queue_target() -> Profile {
             competes: true,
             bounds: RateBounds::DEFAULT,
         }),
-        guards: Guards::default(),
+        // Random loss may be heavy, and the control looks into it itself.
+        guards: Guards { brake_loss: 0.7, ..Guards::default() },
     }
 }
 

@@ -327,10 +327,12 @@ impl RateControl for LevelControl {
                 self.competition.on_batch(path.now.as_secs_f64(), excess, packet_time, self.window.packets);
                 if !self.is_draining() && !self.loss.is_testing() {
                     let wanted = self.wanted + self.competition.more;
-                    let up = self.window.packets * queue <= wanted * standing;
-                    if !up || self.used {
+                    // The packets that don't wait, and those that should: the fixed point is the utility's optimum.
+                    let target = self.window.packets * (1.0 - queue / standing.max(1e-6)) + wanted;
+                    if target < self.window.packets || self.used {
                         let fastest = if self.delay.has_background() { CAREFUL } else { FAST };
-                        self.window.step(up, packets, self.config.gain, fastest);
+                        let known = self.pipe();
+                        self.window.step(target, known, packets, fastest);
                         self.window.packets = self.window.packets.clamp(LEAST, MOST.min(self.loss.cap.max(LEAST)));
                     }
                 }

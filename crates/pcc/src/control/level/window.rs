@@ -2,8 +2,10 @@
 
 /// Round trips in one direction before the velocity doubles.
 const STEADY_ROUNDS: u32 = 3;
-/// The window falls by at most so many times what it may grow by.
-const FASTEST_DOWN: f64 = 2.0;
+/// Down, the window goes this part of the way in a round trip.
+const DOWN: f64 = 0.1;
+/// Up, it goes this part of the way to what was delivered before.
+const UP: f64 = 0.25;
 
 /// A window in packets, and how it moves.
 #[derive(Clone, Copy, Debug)]
@@ -22,15 +24,20 @@ impl Window {
         Window { packets, velocity: 1.0, up: true, rounds: 0, before: packets }
     }
 
-    /// Moves up or down by the part of a round trip's step that `acked` packets are.
-    pub fn step(&mut self, up: bool, acked: f64, gain: f64, fastest: f64) {
+    /// Moves towards `target` by the part of a round trip's step that `acked` packets are; up by at most a part `fastest` of the window in
+    /// a round trip, down by at most twice that. With `known` packets the path was full before.
+    pub fn step(&mut self, target: f64, known: f64, acked: f64, fastest: f64) {
+        let up = target >= self.packets;
         if up != self.up {
             (self.up, self.velocity, self.rounds) = (up, 1.0, 0);
         }
-        let part = acked / self.packets;
-        let step = gain * self.velocity;
-        self.packets +=
-            if up { step.min((self.packets * fastest).max(1.0)) * part } else { -step.min((self.packets * FASTEST_DOWN * fastest).max(1.0)) * part };
+        let part = (acked / self.packets).min(1.0);
+        if up {
+            self.packets += self.velocity.max(UP * (known - self.packets)).min(self.packets * fastest).max(1.0) * part;
+        } else {
+            let step = self.velocity.max(DOWN * (self.packets - target)).min((self.packets * 2.0 * fastest).max(1.0));
+            self.packets = (self.packets - step * part).max(target);
+        }
     }
 
     /// A round trip has passed.
