@@ -317,7 +317,7 @@ impl RateControl for LevelControl {
             let (queue, standing, base) = (self.queue(), self.delay.standing(), self.delay.base());
             let packets = acked as f64 / self.packet;
             if let Some(start) = &self.start {
-                if start.on_batch(queue, base, packet_time) == Verdict::Leave {
+                if start.on_batch(queue, base, packet_time, self.rounds.loss()) == Verdict::Leave {
                     self.leave_start(path.now);
                 } else if self.used && start.grows() {
                     self.window.packets = (self.window.packets + packets).min(MOST);
@@ -331,7 +331,7 @@ impl RateControl for LevelControl {
                     let target = self.window.packets * (1.0 - queue / standing.max(1e-6)) + wanted;
                     if target < self.window.packets || self.used {
                         let fastest = if self.delay.has_background() { CAREFUL } else { FAST };
-                        let known = self.pipe();
+                        let known = if queue <= packet_time { self.pipe() } else { 0.0 };
                         self.window.step(target, known, packets, fastest);
                         self.window.packets = self.window.packets.clamp(LEAST, MOST.min(self.loss.cap.max(LEAST)));
                     }

@@ -7,6 +7,9 @@ use crate::units::Time;
 /// For how many round trips a delivery rate counts.
 const MEMORY: f64 = 10.0;
 
+/// Fewer packets say nothing of loss.
+const FEW: u32 = 20;
+
 /// A round trip that has passed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round {
@@ -45,6 +48,11 @@ impl Rounds {
         self.lost = self.lost.saturating_add(1);
     }
 
+    /// The loss since the round trip began, once a few packets tell.
+    pub fn loss(&self) -> f64 {
+        if self.acked < FEW { 0.0 } else { f64::from(self.lost) / f64::from(self.lost.saturating_add(self.acked)) }
+    }
+
     /// Takes in the end of a batch, with the bytes in flight before it; returns the round trip if one has passed.
     pub fn on_batch(&mut self, now: Time, in_flight: u64) -> Option<Round> {
         self.in_flight = self.in_flight.max(in_flight);
@@ -67,10 +75,5 @@ impl Rounds {
     /// The largest rate of the last round trips in bytes/s; zero before the first.
     pub fn bandwidth(&self) -> f64 {
         self.rates.get().unwrap_or(0.0)
-    }
-
-    /// What was delivered before says nothing of the path as it is now.
-    pub fn forget_rates(&mut self) {
-        self.rates = WindowedMax::default();
     }
 }

@@ -21,6 +21,9 @@ const QUEUE_PACKETS: f64 = 6.0;
 /// A queue of this part of the base round trip ends start-up at once.
 const LONG_QUEUE: f64 = 0.25;
 
+/// Loss beyond that of the round trip before by this much, with a queue, ends it at once, too.
+const NEW_LOSS: f64 = 0.05;
+
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -44,6 +47,8 @@ pub(super) struct Start {
     /// Round trips for which the window is still held, and the delivery rate when that began.
     hold: Option<(u32, f64)>,
     lost: bool,
+    /// The loss of the round trip before.
+    loss: f64,
     /// The longest queue of round trips in which the delivery rate followed the window: noise, or the queue of others.
     noise: f64,
 }
@@ -59,11 +64,12 @@ impl Start {
         self.hold.is_none()
     }
 
-    /// Between round trips only a long queue ends start-up.
-    pub fn on_batch(&self, queue: f64, base: f64, packet_time: f64) -> Verdict {
+    /// Between round trips only a long queue ends start-up, or a queue with much more loss than in the round trip before.
+    pub fn on_batch(&self, queue: f64, base: f64, packet_time: f64, loss: f64) -> Verdict {
         let queue = queue - 2.0 * self.noise;
         let long = queue > base * LONG_QUEUE && Start::is_queue(queue, base, packet_time);
-        if long && self.rounds >= FIRST_ROUNDS { Verdict::Leave } else { Verdict::Go }
+        let queued = loss > self.loss + NEW_LOSS && Start::is_queue(queue, base, packet_time);
+        if (long || queued) && self.rounds >= FIRST_ROUNDS { Verdict::Leave } else { Verdict::Go }
     }
 
     /// A round trip has passed; `used` if the window was. Up to `unsteady` seconds of the queue may be noise.
@@ -80,6 +86,7 @@ impl Start {
         let grew = round.rate > self.best * GROWS;
         let new_loss = round.lost > 0 && !self.lost;
         self.lost = round.lost > 0;
+        self.loss = f64::from(round.lost) / f64::from((round.lost + round.acked).max(1));
         if !used {
             return Verdict::Hold;
         }
