@@ -23,6 +23,8 @@ const OTHERS: f64 = 0.5;
 const SMALL: f64 = 12.0;
 /// A common time is waited for for so many times the time between drains at most.
 const LATEST: f64 = 1.5;
+/// A queue of less than this part of a round trip is empty.
+const NOTHING: f64 = 0.01;
 /// Beside others a drain comes after so many round trips, and some.
 const DRAIN_EVERY: u32 = 32;
 const DRAIN_SPREAD: u32 = 8;
@@ -149,9 +151,9 @@ impl Competition {
         view.now - self.lowest.1 > patience(view) || view.now - self.drained > LATEST * patience(view)
     }
 
-    /// Whether the queue was nearly empty in the last round trips, so that there is nobody to wait for.
+    /// Whether the queue is empty, so that there is nobody to wait for.
     pub fn is_empty(&self, view: &View) -> bool {
-        view.now - self.empty < 2.0 * view.rtt
+        self.mean < NOTHING * view.rtt
     }
 
     /// Something was done at such a time.

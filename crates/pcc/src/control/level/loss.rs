@@ -21,6 +21,10 @@ const DECREASE: f64 = 0.7;
 const INCREASE: f64 = 0.5;
 /// The background may lose so many packets less than it should before the next one counts.
 const CREDIT: f64 = 2.0;
+/// Loss of this part is judged after two intervals.
+const HEAVY: f64 = 0.3;
+/// No path loses more than this by itself.
+const HIGHEST: f64 = 0.25;
 /// A cap on the window grows by this part in each interval, and more with its age.
 const CAP_GROWTH: f64 = 0.002;
 
@@ -50,6 +54,9 @@ impl Epoch {
     }
 
     fn is_complete(&self) -> bool {
+        if self.lost as f64 > HEAVY * self.sent as f64 && self.sent >= EPOCH_PACKETS / 4 {
+            return self.intervals >= 2;
+        }
         (self.intervals >= EPOCH_INTERVALS && self.sent >= EPOCH_PACKETS) || self.intervals >= LONGEST_EPOCH
     }
 
@@ -175,7 +182,7 @@ impl Loss {
                 }
                 // A little loss is background; what is less than that shows at once.
                 let gain = if excess < 0.0 { 0.5 } else { 0.1 };
-                self.background += gain * excess;
+                self.background = (self.background + gain * excess).min(HIGHEST);
                 None
             }
             State::Cut(before) => {
@@ -190,11 +197,12 @@ impl Loss {
             State::Waiting(_) => None,
             State::Halved(before) => {
                 self.state = State::Watching;
-                if loss < before.loss - RESPONSE * (before.loss - background) {
+                let ours = loss < before.loss - RESPONSE * (before.loss - background);
+                if ours || loss > HIGHEST {
                     self.keep(loss);
                     return None;
                 }
-                self.background = before.loss.min(loss.max(background));
+                self.background = before.loss.min(loss.max(background)).min(HIGHEST);
                 (self.cap, self.age) = (f64::INFINITY, 0);
                 Some(before.window)
             }

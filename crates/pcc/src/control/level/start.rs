@@ -21,6 +21,8 @@ const QUEUE_PACKETS: f64 = 6.0;
 /// A queue of this part of the base round trip ends start-up at once.
 const LONG_QUEUE: f64 = 0.25;
 
+/// More loss than this ends it whatever the delay says.
+const HEAVY_LOSS: f64 = 0.3;
 /// Loss beyond that of the round trip before by this much, with a queue, ends it at once, too.
 const NEW_LOSS: f64 = 0.05;
 
@@ -114,7 +116,7 @@ impl Start {
         if follows {
             return Verdict::Noise;
         }
-        if self.flat >= FLAT_ROUNDS || (!grew && (queued || new_loss)) {
+        if self.flat >= FLAT_ROUNDS || self.loss > HEAVY_LOSS || (!grew && (queued || new_loss)) {
             return Verdict::Leave;
         }
         if queued {
