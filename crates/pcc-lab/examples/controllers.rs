@@ -18,7 +18,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [folder, controllers, rest @ ..] = &arguments[..] else { return Err("a folder and controllers".into()) };
     let seeds: Vec<u64> = (1..=rest.first().map_or(Ok(2), |seeds| seeds.parse())?).collect();
     let part = rest.get(1).map_or("", String::as_str);
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_, Box<dyn Error>>>()?;
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_, Box<dyn Error>>>()?;
     files.sort();
     println!("file,case,controller,goodput,utilisation,share,loss,queueing_p95,jain,fct");
     for file in &files {
@@ -49,7 +50,11 @@ fn run(file: &Path, controller: &str, seeds: &[u64], part: &str) -> Result<(), B
             median(runs.iter().filter_map(value).collect()).map_or(String::new(), |value| format!("{value:.4}"))
         };
         let whole = |run: &RunReport| run.flows.iter().map(|flow| flow.goodput).sum::<f64>();
-        if std::env::var_os("FLOWS").is_some() { for run in runs { eprintln!("{:?}", run.flows.iter().map(|f| (f.goodput, f.loss, f.queueing_p95)).collect::<Vec<_>>()); } }
+        if std::env::var_os("FLOWS").is_some() {
+            for run in runs {
+                eprintln!("{:?}", run.flows.iter().map(|f| (f.goodput, f.loss, f.queueing_p95)).collect::<Vec<_>>());
+            }
+        }
         println!(
             "{name},\"{}\",{controller},{},{},{},{},{},{},{}",
             label(&runs[0].case),

@@ -239,7 +239,6 @@ pub fn queue_target() -> Profile {
             first_window: 10, // RFC 6928
             first_rate: Rate::ZERO,
             pacing: 1.25,
-            gain: 1.0,
             competes: true,
             bounds: RateBounds::DEFAULT,
         }),

@@ -64,7 +64,7 @@ pub(super) struct Competition {
     mean: f64,
     /// The largest queue of late, in seconds.
     largest: f64,
-    pub failures: u32,
+    failures: u32,
     until_drain: u32,
     drain: Option<Drain>,
     since_cut: u32,
@@ -163,7 +163,13 @@ impl Competition {
 
     fn begin_drain(&mut self, view: &View) {
         let window = DRAIN * view.window * view.unqueued;
-        self.drain = Some(Drain { rounds: DRAIN_ROUNDS, until: view.now + DRAIN_SECONDS, before: self.mean, remains: (0.0, 0.0, 0.0), window });
+        self.drain = Some(Drain {
+            rounds: DRAIN_ROUNDS,
+            until: view.now + DRAIN_SECONDS,
+            before: self.mean,
+            remains: (0.0, 0.0, 0.0),
+            window,
+        });
         self.done(view.now);
         self.until_drain = DRAIN_EVERY + view.random % DRAIN_SPREAD;
     }
@@ -226,7 +232,11 @@ impl Competition {
             return Found::Others(self.window_then, noise);
         }
         let known = view.noise > view.packet_time && self.failures > 0;
-        if known || self.failures >= BACKGROUND { Found::Background(self.window_then, noise) } else { Found::Drained(noise) }
+        if known || self.failures >= BACKGROUND {
+            Found::Background(self.window_then, noise)
+        } else {
+            Found::Drained(noise)
+        }
     }
 }
 

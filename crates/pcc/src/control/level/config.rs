@@ -17,8 +17,6 @@ pub struct LevelConfig {
     pub first_rate: Rate,
     /// The pacing rate as a multiple of the window per round trip.
     pub pacing: f64,
-    /// The largest rate at which the window moves: packets per round trip, at first.
-    pub gain: f64,
     /// Whether it competes with others that keep the queue full.
     pub competes: bool,
     /// The smallest and the largest rate.

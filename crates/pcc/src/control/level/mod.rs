@@ -14,7 +14,9 @@ mod config;
 mod delay;
 mod demand;
 mod filter;
+mod limits;
 mod loss;
+mod others;
 mod rounds;
 mod start;
 mod window;
@@ -26,22 +28,16 @@ use crate::contract::AckedPacket;
 use crate::monitor::{IntervalPlan, Measurement, Role};
 use crate::units::{Rate, Time};
 use crate::utility::Utility;
-use competition::{Competition, Found, View};
+use competition::Competition;
 use delay::Delay;
 use loss::Loss;
 use rounds::{Round, Rounds};
 use start::{Start, Verdict};
 use window::Window;
 
-/// The round-trip time that is assumed before the first sample, in seconds.
-const INITIAL_RTT: f64 = 0.1;
 /// Windows in packets: more than any path needs, and the fewest that keep acknowledgements coming.
 const MOST: f64 = 1e9;
 const LEAST: f64 = 2.0;
-/// The pacing rate of start-up as a multiple of the window per round trip.
-const START_PACING: f64 = 2.0;
-/// The first packets leave within this time.
-const FIRST_SECONDS: f64 = 0.001;
 /// A queue of so many times the packets that are wanted is too long.
 const LONG: f64 = 2.0;
 /// The window grows by at most this part of it in a round trip; by less where delay can't tell when to stop.
@@ -104,7 +100,7 @@ impl LevelControl {
     }
 
     fn rtt(&self) -> f64 {
-        self.delay.smoothed().unwrap_or(INITIAL_RTT)
+        self.delay.smoothed().unwrap_or(limits::INITIAL_RTT)
     }
 
     /// The time of a packet at the bandwidth, in seconds.
@@ -134,19 +130,9 @@ impl LevelControl {
     }
 
     fn set_limits(&mut self) {
-        let window = self.current_window();
-        let rtt = self.rtt().max(1e-6);
-        let bytes = window * self.packet;
-        let rate = match (&self.start, self.delay.smoothed()) {
-            (Some(_), None) if self.config.first_rate.is_zero() => bytes / FIRST_SECONDS,
-            (Some(_), _) => START_PACING * bytes / rtt,
-            (None, _) => self.config.pacing * bytes / rtt,
-        };
-        let most = 2.0 * self.config.bounds.max.bytes_per_sec() * rtt + LEAST * self.packet;
-        self.limits = Limits {
-            rate: self.config.bounds.clamp(Rate::from_bits_per_sec(8.0 * rate)),
-            in_flight: bytes.min(most).max(1.0) as u64,
-        };
+        let bytes = self.current_window() * self.packet;
+        let starting = self.start.is_some();
+        self.limits = limits::of_window(&self.config, starting, self.delay.smoothed(), bytes, self.packet);
     }
 
     fn leave_start(&mut self, now: Time) {
@@ -162,13 +148,6 @@ impl LevelControl {
     }
 
     fn on_round(&mut self, round: &Round, utility: &dyn Utility, now: Time) {
-        #[cfg(feature = "dbg")]
-        {
-            extern crate std;
-            if std::env::var_os("DBG").is_some() && self.rounds.count % 8 == 0 {
-                std::eprintln!("{:.3} {:p} w {:.1} base {:.1} st {:.1} srtt {:.1} q {:.1} cap {:.1} more {:.1} bg {:.3} comp {} start {} bw {:.2} lost {} acked {} wanted {:.1} drain {:?} test {}", now.as_secs_f64(), self, self.window.packets, self.delay.base()*1e3, self.delay.standing()*1e3, self.rtt()*1e3, self.queue()*1e3, self.loss.cap, self.competition.more, self.loss.background, self.competition.competes, self.start.is_some(), self.rounds.bandwidth()*8e-6, round.lost, round.acked, self.wanted, self.competition.drain_window(), self.loss.is_testing()); if self.delay.background()>0.0 { std::eprintln!("bgdelay {:.4} fail {}", self.delay.background(), self.competition.failures); }
-            }
-        }
         self.delay.on_round();
         let (base, packet_time) = (self.delay.base(), self.packet_time());
         let window = self.current_window();
@@ -189,54 +168,6 @@ impl LevelControl {
             self.jump(self.loss.cap, now);
         }
         self.look_for_others(round, window, queue, now);
-    }
-
-    fn look_for_others(&mut self, round: &Round, window: f64, queue: f64, now: Time) {
-        let standing = self.delay.standing().max(1e-6);
-        let (excess, deviation) = self.competition.take_mean();
-        self.delay.doubt_background(excess + deviation);
-        let view = View {
-            now: now.as_secs_f64(),
-            rtt: self.rtt(),
-            excess,
-            deviation,
-            noise: self.delay.background(),
-            packet_time: self.packet_time(),
-            window,
-            unqueued: 1.0 - queue / standing,
-            background: self.loss.background,
-            random: self.rng.u32(..),
-        };
-        if !self.is_draining()
-            && (self.competition.is_due(&view) || self.competition.is_empty(&view))
-            && let Some(window) = self.loss.begin_deep_test(LEAST)
-        {
-            self.competition.done(view.now);
-            self.jump(window, now);
-            return;
-        }
-        match self.competition.on_round(round, &view) {
-            Found::Nothing => {}
-            Found::Drained(remains) => {
-                let background = self.delay.background();
-                self.delay.set_background(background + (remains - background).min(0.0) / 2.0);
-            }
-            Found::Background(window, remains) => {
-                self.delay.set_background(remains);
-                if window > self.window.packets {
-                    self.jump(window, now);
-                }
-            }
-            Found::Others(window, remains) => {
-                self.delay.set_background(remains);
-                if self.config.competes {
-                    self.jump(window.max(self.window.packets), now);
-                    self.competition.more = self.window.packets * self.queue() / standing;
-                } else {
-                    self.competition.competes = false;
-                }
-            }
-        }
     }
 }
 
