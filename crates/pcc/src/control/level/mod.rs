@@ -164,6 +164,9 @@ impl LevelControl {
             return;
         }
         self.window.on_round();
+        if !self.used && !self.is_draining() {
+            self.window.disuse(round.in_flight as f64 / self.packet);
+        }
         if Loss::is_small(window) && !self.loss.is_testing() && self.loss.on_small_round(round, window, LEAST) {
             self.jump(self.loss.cap, now);
         }

@@ -54,6 +54,11 @@ impl Window {
         }
     }
 
+    /// A round trip has used `packets` of the window only: it falls to twice that in time, for it proves nothing (RFC 7661).
+    pub fn disuse(&mut self, packets: f64) {
+        self.packets -= (self.packets - 2.0 * packets.max(5.0)).max(0.0) / 8.0;
+    }
+
     /// Jumps to another size, and begins to move slowly from there.
     pub fn jump(&mut self, packets: f64) {
         *self = Window::new(packets);
