@@ -11,7 +11,7 @@
 //! ```
 
 use crate::control::allegro::AllegroConfig;
-use crate::control::level::LevelConfig;
+use crate::control::level::{DrainConfig, LevelConfig, LossConfig};
 use crate::control::vivace::{DoubleCheck, GradientFilter, LossSignificance, Pairs, VivaceConfig};
 use crate::control::{Amplifier, ControlConfig, MinStep, RateBounds, StartConfig, StartExit, StepConfig};
 use crate::controller::Guards;
@@ -239,6 +239,8 @@ pub fn queue_target() -> Profile {
             first_window: 10, // RFC 6928
             first_rate: Rate::ZERO,
             pacing: 1.25,
+            drain: DrainConfig { every: 2.0, part: 0.95, others: 0.5 },
+            loss: LossConfig { excess: 0.02, response: 0.4, highest: 0.25 },
             competes: true,
             bounds: RateBounds::DEFAULT,
         }),

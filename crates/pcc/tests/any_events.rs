@@ -6,6 +6,7 @@ mod events;
 mod support;
 
 use events::{Driver, Op, ops};
+use pcc::control::level::{DrainConfig, LossConfig};
 use pcc::control::{ControlConfig, RateBounds};
 use pcc::utility::UtilityConfig;
 use pcc::{
@@ -231,7 +232,11 @@ proptest! {
             (guards.silence_rtts, guards.restart_rtts, guards.in_flight) = (odd, odd, odd);
             match &mut profile.control {
                 ControlConfig::Allegro(config) => config.interval_rtts = odd..odd,
-                ControlConfig::Level(config) => config.pacing = odd,
+                ControlConfig::Level(config) => {
+                    config.pacing = odd;
+                    config.drain = DrainConfig { every: odd, part: odd, others: odd };
+                    config.loss = LossConfig { excess: odd, response: odd, highest: odd };
+                }
                 _ => {}
             }
             if let UtilityConfig::Logarithmic(utility) = &mut profile.utility {

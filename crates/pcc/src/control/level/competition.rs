@@ -1,24 +1,22 @@
 //! Do others keep the queue full? A drain tells: each flow takes its own packets out of the queue for a moment. Flows of one kind see the
 //! same queue, so that they do it together, and it empties; what others keep there stays.
 
+use super::config::DrainConfig;
 use super::rounds::Round;
 
 /// A queue is nearly empty below this part of the largest one of late.
 const NEARLY_EMPTY: f64 = 0.1;
-/// After so many seconds and round trips without a nearly empty queue comes a drain.
-const CROWDED_SECONDS: f64 = 2.0;
+/// There are so many round trips between drains, if that takes longer than the configured time.
 const CROWDED_ROUNDS: f64 = 12.0;
-/// A drain takes so many round trips and seconds, with this part of the packets that fit in the path without a queue.
+/// A drain takes so many round trips and seconds.
 const DRAIN_ROUNDS: u32 = 3;
 const DRAIN_SECONDS: f64 = 0.2;
-const DRAIN: f64 = 0.95;
 /// So many drains in a row that don't empty the queue mean others: one that comes new may drain when its kind doesn't.
 const FAILURES: u32 = 3;
 /// After so many, what remains is background.
 const BACKGROUND: u32 = 2;
-/// A drain has emptied the queue if this part of it was left at some time; if less than this part vanished, others keep most of it.
+/// A drain has emptied the queue if no more than this part of it remains.
 const EMPTIED: f64 = 0.3;
-const OTHERS: f64 = 0.5;
 /// A window is too small to tell others from many of its own kind.
 const SMALL: f64 = 12.0;
 /// A common time is waited for for so many times the time between drains at most.
@@ -49,6 +47,7 @@ struct Drain {
 /// Whether others compete, and what is done about it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Competition {
+    config: DrainConfig,
     pub competes: bool,
     /// Packets in the queue beyond those that the utility wants.
     pub more: f64,
@@ -100,13 +99,14 @@ pub(super) enum Found {
 }
 
 impl Competition {
-    pub fn new(now: f64) -> Competition {
+    pub fn new(config: DrainConfig) -> Competition {
         Competition {
+            config,
             competes: false,
             more: 0.0,
-            empty: now,
-            lowest: (f64::INFINITY, now),
-            drained: now,
+            empty: 0.0,
+            lowest: (f64::INFINITY, 0.0),
+            drained: 0.0,
             window_then: 0.0,
             sum: (0.0, 0.0, 0.0),
             mean: 0.0,
@@ -148,7 +148,7 @@ impl Competition {
 
     /// Whether this is a time at which all flows that share the queue can do something together.
     pub fn is_due(&self, view: &View) -> bool {
-        view.now - self.lowest.1 > patience(view) || view.now - self.drained > LATEST * patience(view)
+        view.now - self.lowest.1 > self.patience(view) || view.now - self.drained > LATEST * self.patience(view)
     }
 
     /// Whether the queue is empty, so that there is nobody to wait for.
@@ -162,7 +162,7 @@ impl Competition {
     }
 
     fn begin_drain(&mut self, view: &View) {
-        let window = DRAIN * view.window * view.unqueued;
+        let window = self.config.part * view.window * view.unqueued;
         self.drain = Some(Drain {
             rounds: DRAIN_ROUNDS,
             until: view.now + DRAIN_SECONDS,
@@ -195,7 +195,7 @@ impl Competition {
         }
         if !self.competes {
             self.more *= FADE;
-            if view.now - self.empty > patience(view) && self.is_due(view) {
+            if view.now - self.empty > self.patience(view) && self.is_due(view) {
                 self.begin_drain(view);
             }
             return Found::Nothing;
@@ -221,7 +221,7 @@ impl Competition {
         let (remains, noise) = (excess / rounds.max(1.0), (excess + deviation) / rounds.max(1.0));
         let [before, remaining] = [drain.before, remains].map(|excess| excess - view.noise);
         let emptied = remaining <= (EMPTIED * before).max(view.packet_time);
-        let others = remaining > (OTHERS * before).max(view.packet_time);
+        let others = remaining > (self.config.others * before).max(view.packet_time);
         self.failures = if others { self.failures.saturating_add(1) } else { 0 };
         if emptied {
             (self.competes, self.empty) = (false, view.now);
@@ -238,9 +238,9 @@ impl Competition {
             Found::Drained(noise)
         }
     }
-}
 
-/// How long the queue may be crowded.
-fn patience(view: &View) -> f64 {
-    CROWDED_SECONDS.max(CROWDED_ROUNDS * view.rtt)
+    /// How long the queue may be crowded.
+    fn patience(&self, view: &View) -> f64 {
+        self.config.every.max(CROWDED_ROUNDS * view.rtt)
+    }
 }

@@ -1,5 +1,6 @@
 //! Is this loss ours? An experiment tells: what doesn't change with the own rate is background.
 
+use super::config::LossConfig;
 use super::rounds::Round;
 use crate::monitor::Measurement;
 use crate::units::Rate;
@@ -9,11 +10,8 @@ use crate::utility::Utility;
 const EPOCH_INTERVALS: u32 = 6;
 const EPOCH_PACKETS: u64 = 150;
 const LONGEST_EPOCH: u32 = 20;
-/// Loss in excess of the background by this much, and by this many standard deviations, asks for an experiment.
-const EXCESS: f64 = 0.02;
+/// Loss in excess of the background by so many standard deviations, too, asks for an experiment.
 const SIGNIFICANT: f64 = 2.5;
-/// The part of the excess that has to vanish for the loss to be ours.
-const RESPONSE: f64 = 0.4;
 /// Windows of fewer packets are too small for experiments: nothing of them shows in what many flows lose together. There the cap follows
 /// single losses, as a TCP's window does: it falls to this part of the window, and grows by so many packets in a round trip.
 const SMALL: f64 = 8.0;
@@ -23,8 +21,6 @@ const INCREASE: f64 = 0.5;
 const CREDIT: f64 = 2.0;
 /// Loss of this part is judged after two intervals.
 const HEAVY: f64 = 0.3;
-/// No path loses more than this by itself.
-const HIGHEST: f64 = 0.25;
 /// A cap on the window grows by this part in each interval, and more with its age.
 const CAP_GROWTH: f64 = 0.002;
 
@@ -98,6 +94,7 @@ enum State {
 /// The background loss of the path, and a cap on the window where loss was found to be ours.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Loss {
+    config: LossConfig,
     pub background: f64,
     pub cap: f64,
     state: State,
@@ -109,8 +106,16 @@ pub(super) struct Loss {
 }
 
 impl Loss {
-    pub fn new() -> Loss {
-        Loss { background: 0.0, cap: f64::INFINITY, state: State::Watching, epoch: Epoch::default(), age: 0, debt: 0.0 }
+    pub fn new(config: LossConfig) -> Loss {
+        Loss {
+            config,
+            background: 0.0,
+            cap: f64::INFINITY,
+            state: State::Watching,
+            epoch: Epoch::default(),
+            age: 0,
+            debt: 0.0,
+        }
     }
 
     /// Whether an experiment is under way.
@@ -175,19 +180,19 @@ impl Loss {
             State::Watching => {
                 let deviation = libm::sqrt(background.max(1.0 / sent) * (1.0 - background) / sent);
                 let excess = loss - background;
-                if excess > EXCESS + SIGNIFICANT * deviation {
+                if excess > self.config.excess + SIGNIFICANT * deviation {
                     let before = Before { window, loss, utility: epoch.utility(utility, result, loss) };
                     self.state = State::Cut(before);
                     return Some(self.limit((window * (1.0 - excess)).max(least)));
                 }
                 // A little loss is background; what is less than that shows at once.
                 let gain = if excess < 0.0 { 0.5 } else { 0.1 };
-                self.background = (self.background + gain * excess).min(HIGHEST);
+                self.background = (self.background + gain * excess).min(self.config.highest);
                 None
             }
             State::Cut(before) => {
                 let better = epoch.utility(utility, result, loss) > before.utility;
-                if better || loss < before.loss - RESPONSE * (before.loss - background) {
+                if better || loss < before.loss - self.config.response * (before.loss - background) {
                     self.keep(loss);
                     return None;
                 }
@@ -197,12 +202,12 @@ impl Loss {
             State::Waiting(_) => None,
             State::Halved(before) => {
                 self.state = State::Watching;
-                let ours = loss < before.loss - RESPONSE * (before.loss - background);
-                if ours || loss > HIGHEST {
+                let ours = loss < before.loss - self.config.response * (before.loss - background);
+                if ours || loss > self.config.highest {
                     self.keep(loss);
                     return None;
                 }
-                self.background = before.loss.min(loss.max(background)).min(HIGHEST);
+                self.background = before.loss.min(loss.max(background)).min(self.config.highest);
                 (self.cap, self.age) = (f64::INFINITY, 0);
                 Some(before.window)
             }

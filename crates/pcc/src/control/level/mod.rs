@@ -21,7 +21,7 @@ mod rounds;
 mod start;
 mod window;
 
-pub use config::LevelConfig;
+pub use config::{DrainConfig, LevelConfig, LossConfig};
 
 use super::{Cut, Limits, PathState, Phase, RateControl};
 use crate::contract::AckedPacket;
@@ -80,8 +80,8 @@ impl LevelControl {
             window: Window::new(LEAST),
             wanted: 1.0,
             start: Some(Start::default()),
-            loss: Loss::new(),
-            competition: Competition::new(0.0),
+            loss: Loss::new(config.loss),
+            competition: Competition::new(config.drain),
             since: Time::ZERO,
             acked: 0,
             used: true,
@@ -137,7 +137,7 @@ impl LevelControl {
 
     fn leave_start(&mut self, now: Time) {
         self.start = None;
-        self.competition = Competition::new(0.0);
+        self.competition = Competition::new(self.config.drain);
         self.jump(self.pipe() + self.wanted, now);
         self.loss.start_over();
     }
@@ -210,7 +210,7 @@ impl RateControl for LevelControl {
         if cut == Cut::Restart {
             self.start = Some(Start::default());
             self.loss.cap = f64::INFINITY;
-            self.competition = Competition::new(0.0);
+            self.competition = Competition::new(self.config.drain);
             self.window.jump(self.window.packets.max(self.first_window()));
         } else if cut == Cut::Loss {
             self.start = None;
