@@ -47,7 +47,8 @@ pub(super) struct Delay {
 impl Delay {
     /// Takes in an acknowledged packet.
     pub fn on_acked(&mut self, packet: &AckedPacket) {
-        let rtt = packet.rtt.as_secs_f64().min(MAX_RTT);
+        // A multiplication instead of the division in `as_secs_f64`.
+        let rtt = (packet.rtt.as_secs() as f64 + f64::from(packet.rtt.subsec_nanos()) * 1e-9).min(MAX_RTT);
         self.smallest = Some(self.smallest.map_or(rtt, |smallest| smallest.min(rtt)));
         if self.newest.is_none_or(|(number, _)| packet.number >= number) {
             self.newest = Some((packet.number, rtt));

@@ -51,8 +51,9 @@ const USED: f64 = 0.7;
 pub struct LevelControl {
     config: LevelConfig,
     rng: fastrand::Rng,
-    /// The size of a packet in bytes.
+    /// The size of a packet in bytes, and its time at the bandwidth in seconds.
     packet: f64,
+    packet_time: f64,
     delay: Delay,
     rounds: Rounds,
     window: Window,
@@ -75,6 +76,7 @@ impl LevelControl {
         let mut control = LevelControl {
             rng: fastrand::Rng::with_seed(seed),
             packet: 1200.0,
+            packet_time: 0.0,
             delay: Delay::default(),
             rounds: Rounds::default(),
             window: Window::new(LEAST),
@@ -103,10 +105,9 @@ impl LevelControl {
         self.delay.smoothed().unwrap_or(limits::INITIAL_RTT)
     }
 
-    /// The time of a packet at the bandwidth, in seconds.
+    /// The time of a packet at the bandwidth, in seconds; both change once a round trip.
     fn packet_time(&self) -> f64 {
-        let bandwidth = self.rounds.bandwidth();
-        if bandwidth > 0.0 { self.packet / bandwidth } else { 0.0 }
+        self.packet_time
     }
 
     /// The packets that are in flight when the path is full and its queue empty.
@@ -149,6 +150,8 @@ impl LevelControl {
 
     fn on_round(&mut self, round: &Round, utility: &dyn Utility, now: Time) {
         self.delay.on_round();
+        let bandwidth = self.rounds.bandwidth();
+        self.packet_time = if bandwidth > 0.0 { self.packet / bandwidth } else { 0.0 };
         let (base, packet_time) = (self.delay.base(), self.packet_time());
         let window = self.current_window();
         // A window holds whole packets.
