@@ -133,7 +133,7 @@ fn says_what_is_unknown_and_what_there_is() {
     assert_eq!(
         error("name = \"vivace-loss\"\nutility = { kind = \"heterogenous\", weight = 3 }"),
         "there is no kind of utility \"heterogenous\" (did you mean \"heterogeneous\"?); there are safe, tcp-friendly, \
-         interactive, loss-resilient, vivace, heterogeneous"
+         interactive, loss-resilient, vivace, heterogeneous, logarithmic"
     );
     assert_eq!(
         error("name = \"vivace-loss\"\nset.utility.kind = \"safe\""),
