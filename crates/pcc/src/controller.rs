@@ -1,7 +1,7 @@
 //! The controller: monitor, utility and rate control put together behind the contract.
 
 use crate::contract::{AckedPacket, CongestionControl, LostPacket, SentPacket};
-use crate::control::{Cut, LIMITED_LOSS, PathState, Phase, RateControl};
+use crate::control::{Cut, LIMITED_LOSS, Limits, PathState, Phase, RateControl};
 use crate::monitor::{Measurement, Monitor, Role};
 use crate::observer::{Event, Observer};
 use crate::units::{Rate, Time, times};
@@ -79,16 +79,21 @@ pub struct Pcc {
     /// follow the monitor's round-trip times, which change at the end of a batch only.
     silence: Duration,
     in_flight_rtt: Duration,
+    /// What the rate control allows, if it says so itself.
+    limits: Option<Limits>,
+    /// The rate that the observer knows.
+    reported: Rate,
 }
 
 impl Pcc {
     /// A controller that judges intervals by `utility` and moves its rate by `control`.
     pub fn new(utility: Arc<dyn Utility>, mut control: Box<dyn RateControl>, guards: Guards) -> Pcc {
         let mtu = 1200;
-        let path = PathState { now: Time::ZERO, mtu, rtt: INITIAL_RTT, min_rtt: INITIAL_RTT };
+        let path = PathState { now: Time::ZERO, mtu, rtt: INITIAL_RTT, min_rtt: INITIAL_RTT, in_flight: 0 };
         let mut monitor = Monitor::default();
         let plan = control.plan(&path);
         monitor.begin(plan);
+        let (limits, reported) = (control.limits(), control.rate());
         Pcc {
             monitor,
             utility,
@@ -105,6 +110,8 @@ impl Pcc {
             first_rate: plan.rate,
             silence: INITIAL_SILENCE,
             in_flight_rtt: INITIAL_SILENCE,
+            limits,
+            reported,
         }
     }
 
@@ -130,7 +137,14 @@ impl Pcc {
             mtu: self.mtu,
             rtt: self.monitor.last_mean_rtt().unwrap_or(srtt),
             min_rtt: self.monitor.min_rtt().unwrap_or(srtt),
+            in_flight: self.monitor.in_flight(),
         }
+    }
+
+    /// The same with the smoothed round-trip time, which costs less: once for each acknowledgement.
+    fn path_now(&self, now: Time) -> PathState {
+        let rtt = self.srtt();
+        PathState { now, mtu: self.mtu, rtt, min_rtt: rtt, in_flight: self.monitor.in_flight() }
     }
 
     fn srtt(&self) -> Duration {
@@ -142,6 +156,7 @@ impl Pcc {
         let plan = self.control.plan(&self.path(now));
         self.monitor.begin(plan);
         self.pacing = plan.rate;
+        self.limits = self.control.limits();
     }
 
     /// Drops what is in flight and begins an interval at the rate control's new rate.
@@ -168,13 +183,13 @@ impl Pcc {
             self.cut(now, Cut::Loss);
             return;
         }
-        let (rate, phase) = (self.control.rate(), self.control.phase());
+        let (rate, phase) = (self.reported, self.control.phase());
         let path = self.path(now);
         let mut realign = self.control.on_result(role, result, &*self.utility, &path);
         // While something else limits the sender its intervals prove nothing, so that a loss must lower the ceiling.
         let headroom = if result.loss > LIMITED_LOSS { 1.0 } else { self.guards.limited_rate };
         let ceiling = (self.delivered.largest() * headroom).max(self.first_rate);
-        if result.is_limited() && self.control.rate() > ceiling {
+        if self.limits.is_none() && result.is_limited() && self.control.rate() > ceiling {
             self.control.limit(ceiling);
             realign = true;
         }
@@ -199,8 +214,9 @@ impl Pcc {
 
     /// Tells the observer of a change of rate or phase.
     fn report(&mut self, time: Time, from: Rate, before: Phase, cut: Option<Cut>) {
-        let Some(observer) = &mut self.observer else { return };
         let (to, phase) = (self.control.rate(), self.control.phase());
+        self.reported = to;
+        let Some(observer) = &mut self.observer else { return };
         if to != from {
             observer.on_event(&Event::Decision { time, from, to, cut });
         }
@@ -246,13 +262,16 @@ impl CongestionControl for Pcc {
 
     fn on_packet_acked(&mut self, packet: &AckedPacket) {
         if self.monitor.on_acked(packet) {
+            self.control.on_acked(packet);
             self.heard = packet.time;
             self.silent_since = None;
         }
     }
 
     fn on_packet_lost(&mut self, packet: &LostPacket) {
-        self.monitor.on_lost(packet);
+        if self.monitor.on_lost(packet) {
+            self.control.on_lost();
+        }
     }
 
     fn on_packet_discarded(&mut self, number: u64) {
@@ -260,6 +279,12 @@ impl CongestionControl for Pcc {
     }
 
     fn on_batch_end(&mut self, now: Time) {
+        self.monitor.end_batch();
+        if self.limits.is_some()
+            && let Some(limits) = self.control.on_batch(&*self.utility, &self.path_now(now))
+        {
+            (self.limits, self.pacing) = (Some(limits), limits.rate);
+        }
         while let Some((role, result)) = self.monitor.close_next() {
             self.on_result(now, role, &result);
         }
@@ -291,7 +316,10 @@ impl CongestionControl for Pcc {
     }
 
     fn in_flight_cap(&self) -> u64 {
-        self.pacing.bytes_in(self.in_flight_rtt).saturating_add(MIN_IN_FLIGHT_PACKETS * self.mtu)
+        match self.limits {
+            Some(limits) => limits.in_flight,
+            None => self.pacing.bytes_in(self.in_flight_rtt).saturating_add(MIN_IN_FLIGHT_PACKETS * self.mtu),
+        }
     }
 
     fn deadline(&self) -> Option<Time> {

@@ -25,7 +25,7 @@ mod units;
 pub mod utility;
 
 pub use contract::{AckedPacket, CongestionControl, LostPacket, SentPacket};
-pub use control::{Cut, PathState, Phase, RateControl};
+pub use control::{Cut, Limits, PathState, Phase, RateControl};
 pub use controller::{Guards, Pcc};
 pub use monitor::{IntervalPlan, Measurement, Monitor, Regression, Role};
 pub use observer::{Event, Observer};

@@ -56,7 +56,7 @@ impl Profile {
     /// The same beginning at `rate`, for a path that is known from before: start-up then has less to search.
     #[must_use]
     pub fn with_first_rate(mut self, rate: Rate) -> Profile {
-        self.control.start_mut().rate = rate;
+        *self.control.first_rate_mut() = rate;
         self
     }
 

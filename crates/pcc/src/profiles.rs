@@ -11,6 +11,7 @@
 //! ```
 
 use crate::control::allegro::AllegroConfig;
+use crate::control::level::{DrainConfig, LevelConfig, LossConfig};
 use crate::control::vivace::{DoubleCheck, GradientFilter, LossSignificance, Pairs, VivaceConfig};
 use crate::control::{Amplifier, ControlConfig, MinStep, RateBounds, StartConfig, StartExit, StepConfig};
 use crate::controller::Guards;
@@ -52,7 +53,7 @@ impl PartialEq for Entry {
 impl Eq for Entry {}
 
 /// All profiles.
-pub static LIST: [Entry; 6] = [
+pub static LIST: [Entry; 7] = [
     Entry {
         name: "allegro-2015",
         aliases: &["allegro"],
@@ -89,6 +90,13 @@ pub static LIST: [Entry; 6] = [
         build: vivace_loss,
     },
     Entry {
+        name: "queue-target",
+        aliases: &[],
+        kernel: None,
+        summary: "holds a few packets in the queue and tests what isn't its own doing; on trial",
+        build: queue_target,
+    },
+    Entry {
         name: DEFAULT,
         aliases: &[],
         kernel: Some("pcc_vivace"),
@@ -105,7 +113,7 @@ impl Default for Profile {
 }
 
 /// All profiles.
-pub fn all() -> [Profile; 6] {
+pub fn all() -> [Profile; 7] {
     LIST.each_ref().map(Entry::profile)
 }
 
@@ -223,6 +231,25 @@ pub fn vivace_latency() -> Profile {
 
 /// The released utility weighs loss with 1 instead of 11.35 in intervals that lose at most 3 % (SPEC 2.5).
 const RELEASED_SMALL_LOSS: Option<utility::SmallLoss> = Some(utility::SmallLoss { up_to: 0.03, weight: 1.0 });
+
+/// A few packets in the queue, by the level control: a fast inner loop on round-trip times, and experiments for what these can't tell.
+pub fn queue_target() -> Profile {
+    Profile {
+        name: "queue-target".into(),
+        utility: UtilityConfig::Logarithmic(utility::Logarithmic::DEFAULT),
+        control: ControlConfig::Level(LevelConfig {
+            first_window: 10, // RFC 6928
+            first_rate: Rate::ZERO,
+            pacing: 1.25,
+            drain: DrainConfig { every: 2.0, part: 0.95, others: 0.5 },
+            loss: LossConfig { excess: 0.02, response: 0.4, highest: 0.25 },
+            competes: true,
+            bounds: RateBounds::DEFAULT,
+        }),
+        // Random loss may be heavy, and the control looks into it itself.
+        guards: Guards { brake_loss: 0.7, ..Guards::default() },
+    }
+}
 
 /// The constants of the released sender (branch NSDI-2018; SPEC 2.4, 2.5 and 4), but for the largest rate, which is
 /// 1024 Mbit/s there. The absolute steps and the smallest rate make it unfit for paths below some 5 Mbit/s.

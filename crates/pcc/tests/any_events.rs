@@ -6,7 +6,9 @@ mod events;
 mod support;
 
 use events::{Driver, Op, ops};
+use pcc::control::level::{DrainConfig, LossConfig};
 use pcc::control::{ControlConfig, RateBounds};
+use pcc::utility::UtilityConfig;
 use pcc::{
     AckedPacket, CongestionControl, Event, IntervalPlan, LostPacket, Measurement, Monitor, Pcc, Profile, Rate, Role,
     SentPacket, Time, profiles,
@@ -228,8 +230,17 @@ proptest! {
         for mut profile in profiles::all() {
             let guards = &mut profile.guards;
             (guards.silence_rtts, guards.restart_rtts, guards.in_flight) = (odd, odd, odd);
-            if let ControlConfig::Allegro(config) = &mut profile.control {
-                config.interval_rtts = odd..odd;
+            match &mut profile.control {
+                ControlConfig::Allegro(config) => config.interval_rtts = odd..odd,
+                ControlConfig::Level(config) => {
+                    config.pacing = odd;
+                    config.drain = DrainConfig { every: odd, part: odd, others: odd };
+                    config.loss = LossConfig { excess: odd, response: odd, highest: odd };
+                }
+                _ => {}
+            }
+            if let UtilityConfig::Logarithmic(utility) = &mut profile.utility {
+                (utility.packets, utility.loss) = (odd, odd);
             }
             let (mut driver, mut controller) = (Driver::new(), profile.build(1));
             for &op in &ops {

@@ -75,7 +75,7 @@ fn errors_say_what_is_wrong() {
     assert_eq!(
         error("[utility]\nkind = \"vivace\"", "[utility]\nkind = \"own\""),
         "unknown variant `own`, expected one of `safe`, `tcp-friendly`, `interactive`, `loss-resilient`, `vivace`, \
-         `heterogeneous`"
+         `heterogeneous`, `logarithmic`"
     );
 }
 

@@ -112,7 +112,8 @@ fn builds_with_the_seed() {
 fn says_what_is_unknown_and_what_there_is() {
     let unknown = error("name = \"vivace-lateny\"");
     let expected = "there is no controller \"vivace-lateny\" (did you mean \"vivace-latency\"?); there are \
-                    allegro-2015, vivace-paper, vivace-2018-loss, vivace-2018-latency, vivace-loss, vivace-latency, ";
+                    allegro-2015, vivace-paper, vivace-2018-loss, vivace-2018-latency, vivace-loss, queue-target, \
+                    vivace-latency, ";
     assert!(unknown.starts_with(expected), "{unknown}");
     assert!(unknown.ends_with(&pcc_baselines::names().collect::<Vec<_>>().join(", ")), "{unknown}");
     assert!(error("name = \"tahoe\"").starts_with("there is no controller \"tahoe\"; there are allegro-2015"));
@@ -132,7 +133,7 @@ fn says_what_is_unknown_and_what_there_is() {
     assert_eq!(
         error("name = \"vivace-loss\"\nutility = { kind = \"heterogenous\", weight = 3 }"),
         "there is no kind of utility \"heterogenous\" (did you mean \"heterogeneous\"?); there are safe, tcp-friendly, \
-         interactive, loss-resilient, vivace, heterogeneous"
+         interactive, loss-resilient, vivace, heterogeneous, logarithmic"
     );
     assert_eq!(
         error("name = \"vivace-loss\"\nset.utility.kind = \"safe\""),
@@ -177,7 +178,7 @@ fn says_which_value_is_wrong() {
 fn says_what_is_wrong_with_a_formula() {
     let error = error("name = \"vivace-loss\"\nutility = \"tcp-frendly\"");
     let expected = "the utility is neither one of safe, tcp-friendly, interactive, loss-resilient, vivace, \
-                    heterogeneous nor a formula: \"tcp\" is neither a variable nor a function:\n  tcp-frendly\n  ^\n";
+                    heterogeneous, logarithmic nor a formula: \"tcp\" is neither a variable nor a function:\n  tcp-frendly\n  ^\n";
     assert!(error.starts_with(expected), "{error}");
 }
 

@@ -1,8 +1,10 @@
 //! A rate control as a part of a profile.
 
 use super::allegro::{AllegroConfig, AllegroControl};
+use super::level::{LevelConfig, LevelControl};
 use super::vivace::{VivaceConfig, VivaceControl};
-use super::{RateBounds, RateControl, StartConfig};
+use super::{RateBounds, RateControl};
+use crate::units::Rate;
 use alloc::boxed::Box;
 
 /// A rate control algorithm and its constants.
@@ -18,6 +20,8 @@ pub enum ControlConfig {
     Allegro(AllegroConfig),
     /// Vivace's rate control.
     Vivace(VivaceConfig),
+    /// The control that holds a number of packets in the queue.
+    Level(LevelConfig),
 }
 
 impl ControlConfig {
@@ -26,6 +30,7 @@ impl ControlConfig {
         match self {
             ControlConfig::Allegro(config) => Box::new(AllegroControl::new(config.clone(), seed)),
             ControlConfig::Vivace(config) => Box::new(VivaceControl::new(config.clone(), seed)),
+            ControlConfig::Level(config) => Box::new(LevelControl::new(config.clone(), seed)),
         }
     }
 
@@ -34,6 +39,7 @@ impl ControlConfig {
         match self {
             ControlConfig::Allegro(config) => config.bounds,
             ControlConfig::Vivace(config) => config.bounds,
+            ControlConfig::Level(config) => config.bounds,
         }
     }
 
@@ -42,14 +48,16 @@ impl ControlConfig {
         match self {
             ControlConfig::Allegro(config) => &mut config.bounds,
             ControlConfig::Vivace(config) => &mut config.bounds,
+            ControlConfig::Level(config) => &mut config.bounds,
         }
     }
 
-    /// How start-up begins, to be changed.
-    pub(crate) fn start_mut(&mut self) -> &mut StartConfig {
+    /// The rate that start-up begins with, to be changed.
+    pub(crate) fn first_rate_mut(&mut self) -> &mut Rate {
         match self {
-            ControlConfig::Allegro(config) => &mut config.start,
-            ControlConfig::Vivace(config) => &mut config.start,
+            ControlConfig::Allegro(config) => &mut config.start.rate,
+            ControlConfig::Vivace(config) => &mut config.start.rate,
+            ControlConfig::Level(config) => &mut config.first_rate,
         }
     }
 }

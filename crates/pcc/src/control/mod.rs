@@ -2,6 +2,7 @@
 
 pub mod allegro;
 mod config;
+pub mod level;
 mod phases;
 mod probes;
 mod starting;
@@ -14,6 +15,7 @@ pub use config::ControlConfig;
 pub use starting::{StartConfig, StartExit};
 pub use step::{Amplifier, MinStep, StepConfig};
 
+use crate::contract::AckedPacket;
 use crate::monitor::{IntervalPlan, Measurement, Role};
 use crate::units::{Rate, Time};
 use crate::utility::Utility;
@@ -32,13 +34,24 @@ pub struct PathState {
     pub rtt: Duration,
     /// The smallest round-trip time seen.
     pub min_rtt: Duration,
+    /// Bytes in flight.
+    pub in_flight: u64,
 }
 
 impl PathState {
     /// A path that carries packets of `mtu` bytes and whose round trips have all taken `rtt`, at the origin of time.
     pub const fn new(mtu: u64, rtt: Duration) -> PathState {
-        PathState { now: Time::ZERO, mtu, rtt, min_rtt: rtt }
+        PathState { now: Time::ZERO, mtu, rtt, min_rtt: rtt, in_flight: 0 }
     }
+}
+
+/// What a rate control allows that sets limits itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// The pacing rate.
+    pub rate: Rate,
+    /// The most bytes that may be in flight.
+    pub in_flight: u64,
 }
 
 /// The phase a controller is in.
@@ -88,6 +101,26 @@ pub trait RateControl: Debug + Send + Sync {
 
     /// The current phase.
     fn phase(&self) -> Phase;
+
+    /// Sees each packet that is acknowledged, for a control that follows round-trip times and not intervals only.
+    fn on_acked(&mut self, packet: &AckedPacket) {
+        let _ = packet;
+    }
+
+    /// Counts a packet that is lost.
+    fn on_lost(&mut self) {}
+
+    /// A batch is complete; its intervals have not been judged yet. Returns the limits from now on, if it sets them itself.
+    fn on_batch(&mut self, utility: &dyn Utility, path: &PathState) -> Option<Limits> {
+        let _ = (utility, path);
+        None
+    }
+
+    /// The limits that it sets itself; without them the rate is that of the interval being sent, and the guards limit what is in
+    /// flight.
+    fn limits(&self) -> Option<Limits> {
+        None
+    }
 }
 
 /// The loss that an interval may have that couldn't be sent as asked for, before something must be done about it

@@ -16,8 +16,13 @@ impl Utility for Scripted {
     }
 }
 
-const PATH: PathState =
-    PathState { now: Time::ZERO, mtu: 1200, rtt: Duration::from_millis(100), min_rtt: Duration::from_millis(50) };
+const PATH: PathState = PathState {
+    now: Time::ZERO,
+    mtu: 1200,
+    rtt: Duration::from_millis(100),
+    min_rtt: Duration::from_millis(50),
+    in_flight: 0,
+};
 
 /// The result of a plan that was carried out exactly, worth `utility` to [`Scripted`].
 fn result(plan: &IntervalPlan, utility: f64) -> Measurement {

@@ -48,6 +48,8 @@ pub struct Measurement {
     pub rate: Rate,
     /// The sending rate that was asked for: that of the plan.
     pub target: Rate,
+    /// The mean size of a packet in bytes.
+    pub packet_bytes: f64,
     /// Packets sent.
     pub packets_sent: u64,
     /// Packets lost, those included of which nothing was heard in time.
@@ -77,6 +79,7 @@ impl Measurement {
             start: Time::ZERO,
             rate,
             target: rate,
+            packet_bytes: 1500.0,
             packets_sent,
             packets_lost: 0,
             loss: 0.0,
@@ -205,6 +208,7 @@ impl Interval {
             start: first,
             rate: Rate::from_bytes_over(self.bytes_sent, self.duration(first, last)),
             target: self.plan.rate,
+            packet_bytes: self.bytes_sent as f64 / self.packets_sent.max(1) as f64,
             packets_sent: self.packets_sent,
             packets_lost: self.packets_sent - self.packets_acked,
             loss: (self.bytes_sent - self.bytes_acked) as f64 / self.bytes_sent as f64,

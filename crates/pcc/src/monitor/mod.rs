@@ -120,7 +120,7 @@ impl Monitor {
     }
 
     /// Takes in what a batch told of the path as a whole, so that the order inside the batch doesn't matter.
-    fn end_batch(&mut self) {
+    pub(crate) fn end_batch(&mut self) {
         if let Some((_, rtt)) = self.newest_ack.take() {
             // The newest packet's sample (RFC 9002, section 5.1) with a gain of 1/8 (RFC 6298, section 2).
             self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt - srtt / 8 + rtt / 8));

@@ -3,6 +3,7 @@
 mod allegro;
 mod function;
 mod heterogeneous;
+mod logarithmic;
 #[cfg(test)]
 mod tests;
 mod vivace;
@@ -10,6 +11,7 @@ mod vivace;
 pub use allegro::{Interactive, LossResilient, Safe, TcpFriendly};
 pub use function::{Utility, sigmoid};
 pub use heterogeneous::Heterogeneous;
+pub use logarithmic::Logarithmic;
 pub use vivace::{SmallLoss, Vivace};
 
 use alloc::sync::Arc;
@@ -61,6 +63,8 @@ built_in! {
     "vivace": Vivace = Vivace::LATENCY,
     /// Vivace's that divides a link in chosen shares; by default with the weight 2, which is half of a link.
     "heterogeneous": Heterogeneous = Heterogeneous { weight: 2.0 },
+    /// A number of packets in the queue.
+    "logarithmic": Logarithmic = Logarithmic::DEFAULT,
 }
 
 impl UtilityConfig {

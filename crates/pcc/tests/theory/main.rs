@@ -3,6 +3,7 @@
 
 mod equilibria;
 mod intervals;
+mod level;
 mod loss;
 mod noise;
 #[path = "../support/mod.rs"]

@@ -1,0 +1,246 @@
+//! Do others keep the queue full? A drain tells: each flow takes its own packets out of the queue for a moment. Flows of one kind see the
+//! same queue, so that they do it together, and it empties; what others keep there stays.
+
+use super::config::DrainConfig;
+use super::rounds::Round;
+
+/// A queue is nearly empty below this part of the largest one of late.
+const NEARLY_EMPTY: f64 = 0.1;
+/// There are so many round trips between drains, if that takes longer than the configured time.
+const CROWDED_ROUNDS: f64 = 12.0;
+/// A drain takes so many round trips and seconds.
+const DRAIN_ROUNDS: u32 = 3;
+const DRAIN_SECONDS: f64 = 0.2;
+/// So many drains in a row that don't empty the queue mean others: one that comes new may drain when its kind doesn't.
+const FAILURES: u32 = 3;
+/// After so many, what remains is background.
+const BACKGROUND: u32 = 2;
+/// A drain has emptied the queue if no more than this part of it remains.
+const EMPTIED: f64 = 0.3;
+/// A window is too small to tell others from many of its own kind.
+const SMALL: f64 = 12.0;
+/// A common time is waited for for so many times the time between drains at most.
+const LATEST: f64 = 1.5;
+/// A queue of less than this part of a round trip is empty.
+const NOTHING: f64 = 0.01;
+/// Beside others a drain comes after so many round trips, and some.
+const DRAIN_EVERY: u32 = 32;
+const DRAIN_SPREAD: u32 = 8;
+/// Loss in excess of the background that ends growth beside others, and what remains then.
+const LOSS: f64 = 0.02;
+const DECREASE: f64 = 0.7;
+/// What remains of the additional packets in each round trip without competition.
+const FADE: f64 = 0.85;
+
+/// A drain that is under way.
+#[derive(Clone, Copy, Debug)]
+struct Drain {
+    rounds: u32,
+    /// When it ends at the earliest.
+    until: f64,
+    /// The mean queue of the round trips before it, and since its first round trip, in seconds; the latter with its weight.
+    before: f64,
+    remains: (f64, f64, f64),
+    window: f64,
+}
+
+/// Whether others compete, and what is done about it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Competition {
+    config: DrainConfig,
+    pub competes: bool,
+    /// Packets in the queue beyond those that the utility wants.
+    pub more: f64,
+    /// When the queue was nearly empty, and the window then.
+    empty: f64,
+    /// The smallest queue since the last drain began and when it was seen: all flows that share a queue see it at the same time.
+    lowest: (f64, f64),
+    drained: f64,
+    window_then: f64,
+    /// Sums of what was seen in the round trip: it, its square, one.
+    sum: (f64, f64, f64),
+    /// The mean of it over the last round trips without a drain.
+    mean: f64,
+    /// The largest queue of late, in seconds.
+    largest: f64,
+    failures: u32,
+    until_drain: u32,
+    drain: Option<Drain>,
+    since_cut: u32,
+}
+
+/// What is known at the end of a round trip; times in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View {
+    pub now: f64,
+    pub rtt: f64,
+    /// What stands above the base round-trip time, its standard deviation, and what of it isn't ours.
+    pub excess: f64,
+    pub deviation: f64,
+    pub noise: f64,
+    pub packet_time: f64,
+    pub window: f64,
+    /// The part of the round trip that isn't queue.
+    pub unqueued: f64,
+    pub background: f64,
+    pub random: u32,
+}
+
+/// What a round trip led to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Found {
+    Nothing,
+    /// A drain has ended, and this remained above the base round-trip time.
+    Drained(f64),
+    /// This remained above the base round-trip time in drain after drain: it isn't ours.
+    Background(f64, f64),
+    /// Others are at work: back to this window; and what remained.
+    Others(f64, f64),
+}
+
+impl Competition {
+    pub fn new(config: DrainConfig) -> Competition {
+        Competition {
+            config,
+            competes: false,
+            more: 0.0,
+            empty: 0.0,
+            lowest: (f64::INFINITY, 0.0),
+            drained: 0.0,
+            window_then: 0.0,
+            sum: (0.0, 0.0, 0.0),
+            mean: 0.0,
+            largest: 0.0,
+            failures: 0,
+            until_drain: 0,
+            drain: None,
+            since_cut: 0,
+        }
+    }
+
+    /// The window of a drain that is under way.
+    pub fn drain_window(&self) -> Option<f64> {
+        self.drain.map(|drain| drain.window)
+    }
+
+    /// Takes in the queue at the end of a batch.
+    pub fn on_batch(&mut self, now: f64, queue: f64, packet_time: f64, window: f64) {
+        self.largest = self.largest.max(queue);
+        if queue <= self.lowest.0 {
+            self.lowest = (queue, now);
+        }
+        let nearly_empty = queue <= (NEARLY_EMPTY * self.largest).max(packet_time);
+        self.sum = (self.sum.0 + queue, self.sum.1 + queue * queue, self.sum.2 + 1.0);
+        if self.drain.is_none() && nearly_empty {
+            self.window_then = window;
+        }
+    }
+
+    /// The mean of what stood in the queue since the last call, and its standard deviation.
+    pub fn take_mean(&mut self) -> (f64, f64) {
+        let (sum, squares, count) = core::mem::take(&mut self.sum);
+        if count < 1.0 {
+            return (0.0, 0.0);
+        }
+        let mean = sum / count;
+        (mean, libm::sqrt((squares / count - mean * mean).max(0.0)))
+    }
+
+    /// Whether this is a time at which all flows that share the queue can do something together.
+    pub fn is_due(&self, view: &View) -> bool {
+        view.now - self.lowest.1 > self.patience(view) || view.now - self.drained > LATEST * self.patience(view)
+    }
+
+    /// Whether the queue is empty, so that there is nobody to wait for.
+    pub fn is_empty(&self, view: &View) -> bool {
+        self.mean < NOTHING * view.rtt
+    }
+
+    /// Something was done at such a time.
+    pub fn done(&mut self, now: f64) {
+        (self.lowest, self.drained) = ((f64::INFINITY, now), now);
+    }
+
+    fn begin_drain(&mut self, view: &View) {
+        let window = self.config.part * view.window * view.unqueued;
+        self.drain = Some(Drain {
+            rounds: DRAIN_ROUNDS,
+            until: view.now + DRAIN_SECONDS,
+            before: self.mean,
+            remains: (0.0, 0.0, 0.0),
+            window,
+        });
+        self.done(view.now);
+        self.until_drain = DRAIN_EVERY + view.random % DRAIN_SPREAD;
+    }
+
+    /// Takes in a round trip.
+    pub fn on_round(&mut self, round: &Round, view: &View) -> Found {
+        self.largest *= 0.95;
+        self.since_cut = self.since_cut.saturating_add(1);
+        if let Some(drain) = &mut self.drain {
+            if drain.rounds < DRAIN_ROUNDS {
+                let (excess, deviation, rounds) = drain.remains;
+                drain.remains = (excess + view.excess, deviation + view.deviation, rounds + 1.0);
+            }
+            drain.rounds = drain.rounds.saturating_sub(1);
+            if drain.rounds > 0 || view.now < drain.until {
+                return Found::Nothing;
+            }
+            return self.end_drain(view);
+        }
+        self.mean += (view.excess - self.mean) / 4.0;
+        if view.excess <= view.packet_time {
+            self.empty = view.now;
+        }
+        if !self.competes {
+            self.more *= FADE;
+            if view.now - self.empty > self.patience(view) && self.is_due(view) {
+                self.begin_drain(view);
+            }
+            return Found::Nothing;
+        }
+        self.until_drain = self.until_drain.saturating_sub(1);
+        if self.until_drain == 0 {
+            self.begin_drain(view);
+            return Found::Nothing;
+        }
+        let loss = f64::from(round.lost) / f64::from((round.lost + round.acked).max(1));
+        if loss > view.background + LOSS && self.since_cut > 2 {
+            self.more *= DECREASE;
+            self.since_cut = 0;
+        } else {
+            self.more += 1.0 + f64::from(self.since_cut) / 32.0;
+        }
+        Found::Nothing
+    }
+
+    fn end_drain(&mut self, view: &View) -> Found {
+        let Some(drain) = self.drain.take() else { return Found::Nothing };
+        let (excess, deviation, rounds) = drain.remains;
+        let (remains, noise) = (excess / rounds.max(1.0), (excess + deviation) / rounds.max(1.0));
+        let [before, remaining] = [drain.before, remains].map(|excess| excess - view.noise);
+        let emptied = remaining <= (EMPTIED * before).max(view.packet_time);
+        let others = remaining > (self.config.others * before).max(view.packet_time);
+        self.failures = if others { self.failures.saturating_add(1) } else { 0 };
+        if emptied {
+            (self.competes, self.empty) = (false, view.now);
+            return Found::Drained(noise);
+        }
+        if !self.competes && self.failures >= FAILURES && self.window_then >= SMALL {
+            self.competes = true;
+            return Found::Others(self.window_then, noise);
+        }
+        let known = view.noise > view.packet_time && self.failures > 0;
+        if known || self.failures >= BACKGROUND {
+            Found::Background(self.window_then, noise)
+        } else {
+            Found::Drained(noise)
+        }
+    }
+
+    /// How long the queue may be crowded.
+    fn patience(&self, view: &View) -> f64 {
+        self.config.every.max(CROWDED_ROUNDS * view.rtt)
+    }
+}

@@ -1,0 +1,138 @@
+//! What round-trip times tell: how long the path takes when it is empty, and what queue stands in it now.
+
+use super::filter::WindowedMin;
+use crate::contract::AckedPacket;
+use crate::units::Time;
+
+/// The standing queue is the smallest round-trip time of half a round trip, of this time at most, so that flows with long and short
+/// round trips see the same of a queue that swings, and of the time of so many packets at least.
+const STANDING_SECONDS: f64 = 0.02;
+const STANDING_PACKETS: f64 = 8.0;
+/// Acknowledgements may come in bundles; the standing queue is seen over so many gaps between them at least.
+const GAPS: f64 = 1.5;
+/// How many times the mean step up and down again noise reaches.
+const NOISE_STEPS: f64 = 2.0;
+/// The background follows what is less than it with a gain of one part in so many.
+const DOUBT: f64 = 64.0;
+/// A background of less than one part in so many of the round trip is small.
+const SMALL: f64 = 16.0;
+/// The longest round-trip time that is believed, in seconds.
+const MAX_RTT: f64 = 600.0;
+
+/// Round-trip times in seconds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Delay {
+    /// The smallest round-trip time.
+    base: Option<f64>,
+    /// The smallest one of the time that a standing queue is measured over.
+    standing: WindowedMin,
+    smoothed: Option<f64>,
+    /// The newest packet of the batch being reported: its number and its round-trip time.
+    newest: Option<(u64, f64)>,
+    /// The smallest one of the batch being reported.
+    smallest: Option<f64>,
+    /// What stands although none of it is ours: noise, or a queue that others keep.
+    background: f64,
+    last: Option<f64>,
+    difference: f64,
+    /// The mean step from one packet to the next, where steps alternate up and down.
+    step: f64,
+    largest_step: f64,
+    /// The longest time without acknowledgements in a round trip: the mean, and that of the present one.
+    gap: f64,
+    longest_gap: f64,
+    last_batch: Option<f64>,
+}
+
+impl Delay {
+    /// Takes in an acknowledged packet.
+    pub fn on_acked(&mut self, packet: &AckedPacket) {
+        // A multiplication instead of the division in `as_secs_f64`.
+        let rtt = (packet.rtt.as_secs() as f64 + f64::from(packet.rtt.subsec_nanos()) * 1e-9).min(MAX_RTT);
+        self.smallest = Some(self.smallest.map_or(rtt, |smallest| smallest.min(rtt)));
+        if self.newest.is_none_or(|(number, _)| packet.number >= number) {
+            self.newest = Some((packet.number, rtt));
+        }
+    }
+
+    /// Takes in the batch; packets take `packet_time` seconds at the rate of the path.
+    pub fn on_batch(&mut self, now: Time, packet_time: f64) {
+        let (Some((_, newest)), Some(smallest)) = (self.newest.take(), self.smallest.take()) else { return };
+        let now = now.as_secs_f64();
+        let smoothed = self.smoothed.map_or(newest, |smoothed| smoothed + (newest - smoothed) / 8.0);
+        self.smoothed = Some(smoothed);
+        if let Some(last) = self.last.replace(newest) {
+            let before = core::mem::replace(&mut self.difference, newest - last);
+            let step = if before * self.difference < 0.0 { before.abs().min(self.difference.abs()) } else { 0.0 };
+            self.step += (step - self.step) / 16.0;
+            self.largest_step = self.largest_step.max(self.step);
+        }
+        let gap = self.last_batch.map_or(0.0, |last| now - last);
+        self.last_batch = Some(now);
+        self.longest_gap = self.longest_gap.max(gap);
+        let window = (smoothed / 2.0).min(STANDING_SECONDS).max(STANDING_PACKETS * packet_time).max(GAPS * self.gap);
+        self.standing.update(now, smallest, window);
+        self.base = Some(self.base.map_or(smallest, |base| base.min(smallest)));
+    }
+
+    /// The smallest round-trip time there is without a queue; zero before the first sample.
+    pub fn base(&self) -> f64 {
+        self.base.unwrap_or(0.0)
+    }
+
+    /// A round trip has passed.
+    pub fn on_round(&mut self) {
+        let longest = core::mem::take(&mut self.longest_gap);
+        self.gap += (longest - self.gap) / 4.0;
+    }
+
+    /// The smallest round-trip time now.
+    pub fn standing(&self) -> f64 {
+        self.standing.get().unwrap_or(0.0)
+    }
+
+    /// The smoothed round-trip time.
+    pub fn smoothed(&self) -> Option<f64> {
+        self.smoothed
+    }
+
+    /// What stands above the smallest round-trip time, whoever causes it.
+    pub fn excess(&self) -> f64 {
+        self.standing() - self.base()
+    }
+
+    /// The same without the background.
+    pub fn queue(&self) -> f64 {
+        (self.excess() - self.background).max(0.0)
+    }
+
+    /// What remains of the excess when nothing of it can be ours.
+    pub fn set_background(&mut self, excess: f64) {
+        self.background = excess.max(0.0);
+    }
+
+    /// Less than the background stands, or stood on the average of a round trip: it isn't what it was.
+    pub fn doubt_background(&mut self, excess: f64) {
+        self.background -= (self.background - excess).max(0.0) / DOUBT;
+    }
+
+    /// Whether the background is more than a small part of the round trip.
+    pub fn has_background(&self) -> bool {
+        self.background * SMALL > self.base()
+    }
+
+    /// How far round-trip times go up and down from packet to packet.
+    pub fn unsteady(&self) -> f64 {
+        NOISE_STEPS * self.largest_step
+    }
+
+    /// What stands is noise, as far as round-trip times go up and down from packet to packet: no queue does.
+    pub fn learn_noise(&mut self) {
+        self.background = self.background.max(self.excess().min(self.unsteady()));
+    }
+
+    /// The delay that isn't ours.
+    pub fn background(&self) -> f64 {
+        self.background
+    }
+}

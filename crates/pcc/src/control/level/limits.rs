@@ -1,0 +1,30 @@
+//! What a window allows: a pacing rate and bytes in flight.
+
+use super::LevelConfig;
+use crate::control::Limits;
+use crate::units::Rate;
+
+/// The round-trip time that is assumed before the first sample, in seconds.
+pub(super) const INITIAL_RTT: f64 = 0.1;
+/// The pacing rate of start-up as a multiple of the window per round trip.
+const START_PACING: f64 = 2.0;
+/// The first packets leave within this time.
+const FIRST_SECONDS: f64 = 0.001;
+/// The shortest round-trip time that makes a rate, in seconds.
+const SHORTEST: f64 = 1e-6;
+
+/// The limits of a window of `bytes` with packets of `packet` bytes, at a round-trip time in seconds.
+pub(super) fn of_window(config: &LevelConfig, starting: bool, rtt: Option<f64>, bytes: f64, packet: f64) -> Limits {
+    let seconds = rtt.unwrap_or(INITIAL_RTT).max(SHORTEST);
+    let rate = match (starting, rtt) {
+        (true, None) if config.first_rate.is_zero() => bytes / FIRST_SECONDS,
+        (true, _) => START_PACING * bytes / seconds,
+        (false, _) => config.pacing * bytes / seconds,
+    };
+    // No more than the largest rate fills.
+    let most = 2.0 * config.bounds.max.bytes_per_sec() * seconds + 2.0 * packet;
+    Limits {
+        rate: config.bounds.clamp(Rate::from_bits_per_sec(8.0 * rate)),
+        in_flight: bytes.min(most).max(1.0) as u64,
+    }
+}

@@ -1,0 +1,227 @@
+//! Is this loss ours? An experiment tells: what doesn't change with the own rate is background.
+
+use super::config::LossConfig;
+use super::rounds::Round;
+use crate::monitor::Measurement;
+use crate::units::Rate;
+use crate::utility::Utility;
+
+/// An epoch has so many intervals and packets at least, or so many intervals.
+const EPOCH_INTERVALS: u32 = 6;
+const EPOCH_PACKETS: u64 = 150;
+const LONGEST_EPOCH: u32 = 20;
+/// Loss in excess of the background by so many standard deviations, too, asks for an experiment.
+const SIGNIFICANT: f64 = 2.5;
+/// Windows of fewer packets are too small for experiments: nothing of them shows in what many flows lose together. There the cap follows
+/// single losses, as a TCP's window does: it falls to this part of the window, and grows by so many packets in a round trip.
+const SMALL: f64 = 8.0;
+const DECREASE: f64 = 0.7;
+const INCREASE: f64 = 0.5;
+/// The background may lose so many packets less than it should before the next one counts.
+const CREDIT: f64 = 2.0;
+/// Loss of this part is judged after two intervals.
+const HEAVY: f64 = 0.3;
+/// A cap on the window grows by this part in each interval, and more with its age.
+const CAP_GROWTH: f64 = 0.002;
+
+/// Intervals at one level.
+#[derive(Clone, Copy, Debug, Default)]
+struct Epoch {
+    intervals: u32,
+    sent: u64,
+    lost: u64,
+    /// The interval that lost most: its packets, and those that were lost.
+    worst: (u64, u64),
+    /// Sums over intervals.
+    rate: f64,
+    rtt: f64,
+}
+
+impl Epoch {
+    fn add(&mut self, result: &Measurement) {
+        self.intervals += 1;
+        self.sent += result.packets_sent;
+        self.lost += result.packets_lost;
+        if result.packets_lost > self.worst.1 {
+            self.worst = (result.packets_sent, result.packets_lost);
+        }
+        self.rate += result.rate.bits_per_sec();
+        self.rtt += result.rtt;
+    }
+
+    fn is_complete(&self) -> bool {
+        if self.lost as f64 > HEAVY * self.sent as f64 && self.sent >= EPOCH_PACKETS / 4 {
+            return self.intervals >= 2;
+        }
+        (self.intervals >= EPOCH_INTERVALS && self.sent >= EPOCH_PACKETS) || self.intervals >= LONGEST_EPOCH
+    }
+
+    /// Packets and loss, without the worst interval if `without_worst`: a pause of the path loses many packets at once.
+    fn loss(&self, without_worst: bool) -> (f64, f64) {
+        let (sent, lost) = if without_worst { self.worst } else { (0, 0) };
+        let (sent, lost) = ((self.sent - sent).max(1) as f64, (self.lost - lost) as f64);
+        (sent, lost / sent)
+    }
+
+    /// What the epoch was worth.
+    fn utility(&self, utility: &dyn Utility, last: &Measurement, loss: f64) -> f64 {
+        let mut mean = *last;
+        let intervals = f64::from(self.intervals.max(1));
+        (mean.rate, mean.rtt, mean.loss) = (Rate::from_bits_per_sec(self.rate / intervals), self.rtt / intervals, loss);
+        utility.utility(&mean)
+    }
+}
+
+/// What an experiment found out before.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    window: f64,
+    loss: f64,
+    utility: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Watching,
+    /// The window was cut by the excess.
+    Cut(Before),
+    /// That didn't help: a deep test comes when all flows of the kind can do it together.
+    Waiting(Before),
+    /// The window was halved.
+    Halved(Before),
+}
+
+/// The background loss of the path, and a cap on the window where loss was found to be ours.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Loss {
+    config: LossConfig,
+    pub background: f64,
+    pub cap: f64,
+    state: State,
+    epoch: Epoch,
+    /// Intervals since the cap was set.
+    age: u32,
+    /// Packets lost in excess of the background, while the window is small.
+    debt: f64,
+}
+
+impl Loss {
+    pub fn new(config: LossConfig) -> Loss {
+        Loss {
+            config,
+            background: 0.0,
+            cap: f64::INFINITY,
+            state: State::Watching,
+            epoch: Epoch::default(),
+            age: 0,
+            debt: 0.0,
+        }
+    }
+
+    /// Whether an experiment is under way.
+    pub fn is_testing(&self) -> bool {
+        matches!(self.state, State::Cut(_) | State::Halved(_))
+    }
+
+    /// Begins the deep test if one is waited for. Returns the window to jump to.
+    pub fn begin_deep_test(&mut self, least: f64) -> Option<f64> {
+        let State::Waiting(before) = self.state else { return None };
+        self.state = State::Halved(before);
+        self.epoch = Epoch::default();
+        Some(self.limit((before.window / 2.0).max(least)))
+    }
+
+    /// What was seen belongs to another level.
+    pub fn start_over(&mut self) {
+        self.epoch = Epoch::default();
+        self.state = State::Watching;
+    }
+
+    /// Takes in a round trip with a small window, of `packets`. Returns whether the cap was lowered.
+    pub fn on_small_round(&mut self, round: &Round, packets: f64, least: f64) -> bool {
+        let (lost, acked) = (f64::from(round.lost), f64::from(round.acked));
+        self.start_over();
+        self.debt = (self.debt + lost - self.background * (lost + acked)).max(-CREDIT);
+        if self.debt < 1.0 {
+            self.cap += INCREASE;
+            return false;
+        }
+        self.debt = 0.0;
+        (self.cap, self.age) = ((packets * DECREASE).max(least), 0);
+        true
+    }
+
+    /// Whether a window is too small for experiments.
+    pub fn is_small(packets: f64) -> bool {
+        packets < SMALL
+    }
+
+    /// Takes the result of an interval that was sent with `window` packets while a queue stood or not. Returns the window to jump to.
+    pub fn on_interval(
+        &mut self,
+        result: &Measurement,
+        utility: &dyn Utility,
+        window: f64,
+        queued: bool,
+        least: f64,
+    ) -> Option<f64> {
+        self.age = self.age.saturating_add(1);
+        if self.cap.is_finite() && !self.is_testing() {
+            self.cap *= 1.0 + CAP_GROWTH * (1.0 + f64::from(self.age) / 64.0);
+        }
+        self.epoch.add(result);
+        if !self.epoch.is_complete() {
+            return None;
+        }
+        let epoch = core::mem::take(&mut self.epoch);
+        let (sent, loss) = epoch.loss(!queued);
+        let background = self.background;
+        match self.state {
+            State::Watching => {
+                let deviation = libm::sqrt(background.max(1.0 / sent) * (1.0 - background) / sent);
+                let excess = loss - background;
+                if excess > self.config.excess + SIGNIFICANT * deviation {
+                    let before = Before { window, loss, utility: epoch.utility(utility, result, loss) };
+                    self.state = State::Cut(before);
+                    return Some(self.limit((window * (1.0 - excess)).max(least)));
+                }
+                // A little loss is background; what is less than that shows at once.
+                let gain = if excess < 0.0 { 0.5 } else { 0.1 };
+                self.background = (self.background + gain * excess).min(self.config.highest);
+                None
+            }
+            State::Cut(before) => {
+                let better = epoch.utility(utility, result, loss) > before.utility;
+                if better || loss < before.loss - self.config.response * (before.loss - background) {
+                    self.keep(loss);
+                    return None;
+                }
+                self.state = State::Waiting(before);
+                None
+            }
+            State::Waiting(_) => None,
+            State::Halved(before) => {
+                self.state = State::Watching;
+                let ours = loss < before.loss - self.config.response * (before.loss - background);
+                if ours || loss > self.config.highest {
+                    self.keep(loss);
+                    return None;
+                }
+                self.background = before.loss.min(loss.max(background)).min(self.config.highest);
+                (self.cap, self.age) = (f64::INFINITY, 0);
+                Some(before.window)
+            }
+        }
+    }
+
+    /// The loss was ours: the cap stays.
+    fn keep(&mut self, loss: f64) {
+        self.state = State::Watching;
+        self.background = self.background.min(loss);
+    }
+
+    fn limit(&mut self, window: f64) -> f64 {
+        (self.cap, self.age) = (window, 0);
+        window
+    }
+}

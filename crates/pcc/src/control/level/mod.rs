@@ -1,0 +1,288 @@
+//! Level control: a fast inner loop holds as many packets in the queue as the utility wants; experiments find out what levels can't tell.
+//!
+//! | part | question |
+//! |---|---|
+//! | `start` | when is the path full? |
+//! | `delay`, `rounds` | how long is the queue, and what is delivered? |
+//! | `demand` | how many packets in the queue does the utility want? |
+//! | `window` | towards that number |
+//! | `loss` | is this loss ours? |
+//! | `competition` | do others keep the queue full? |
+
+mod competition;
+mod config;
+mod delay;
+mod demand;
+mod filter;
+mod limits;
+mod loss;
+mod others;
+mod rounds;
+mod start;
+mod window;
+
+pub use config::{DrainConfig, LevelConfig, LossConfig};
+
+use super::{Cut, Limits, PathState, Phase, RateControl};
+use crate::contract::AckedPacket;
+use crate::monitor::{IntervalPlan, Measurement, Role};
+use crate::units::{Rate, Time};
+use crate::utility::Utility;
+use competition::Competition;
+use delay::Delay;
+use loss::Loss;
+use rounds::{Round, Rounds};
+use start::{Start, Verdict};
+use window::Window;
+
+/// Windows in packets: more than any path needs, and the fewest that keep acknowledgements coming.
+const MOST: f64 = 1e9;
+const LEAST: f64 = 2.0;
+/// A queue of so many times the packets that are wanted is too long.
+const LONG: f64 = 2.0;
+/// The window grows by at most this part of it in a round trip; by less where delay can't tell when to stop.
+const FAST: f64 = 0.25;
+const CAREFUL: f64 = 0.08;
+/// A window of which less is in flight isn't used, and doesn't grow.
+const USED: f64 = 0.7;
+
+/// The rate control that holds a level.
+#[derive(Debug)]
+pub struct LevelControl {
+    config: LevelConfig,
+    rng: fastrand::Rng,
+    /// The size of a packet in bytes, and its time at the bandwidth in seconds.
+    packet: f64,
+    packet_time: f64,
+    delay: Delay,
+    rounds: Rounds,
+    window: Window,
+    /// The packets in the queue that the utility wants.
+    wanted: f64,
+    start: Option<Start>,
+    loss: Loss,
+    competition: Competition,
+    /// Intervals that began earlier were sent at another level.
+    since: Time,
+    /// Bytes acknowledged in the batch being reported.
+    acked: u64,
+    used: bool,
+    limits: Limits,
+}
+
+impl LevelControl {
+    /// A control with random choices drawn from `seed`.
+    pub fn new(config: LevelConfig, seed: u64) -> LevelControl {
+        let mut control = LevelControl {
+            rng: fastrand::Rng::with_seed(seed),
+            packet: 1200.0,
+            packet_time: 0.0,
+            delay: Delay::default(),
+            rounds: Rounds::default(),
+            window: Window::new(LEAST),
+            wanted: 1.0,
+            start: Some(Start::default()),
+            loss: Loss::new(config.loss),
+            competition: Competition::new(config.drain),
+            since: Time::ZERO,
+            acked: 0,
+            used: true,
+            limits: Limits { rate: Rate::ZERO, in_flight: 0 },
+            config,
+        };
+        control.window.jump(control.first_window());
+        control.set_limits();
+        control
+    }
+
+    /// The window to begin with, in packets.
+    fn first_window(&self) -> f64 {
+        let of_rate = self.config.first_rate.bytes_per_sec() * self.rtt() / self.packet;
+        of_rate.max(self.config.first_window as f64).clamp(LEAST, MOST)
+    }
+
+    fn rtt(&self) -> f64 {
+        self.delay.smoothed().unwrap_or(limits::INITIAL_RTT)
+    }
+
+    /// The time of a packet at the bandwidth, in seconds; both change once a round trip.
+    fn packet_time(&self) -> f64 {
+        self.packet_time
+    }
+
+    /// The packets that are in flight when the path is full and its queue empty.
+    fn pipe(&self) -> f64 {
+        self.rounds.bandwidth() * self.delay.base() / self.packet
+    }
+
+    fn queue(&self) -> f64 {
+        self.delay.queue()
+    }
+
+    fn is_draining(&self) -> bool {
+        self.competition.drain_window().is_some()
+    }
+
+    /// The window that counts, in packets.
+    fn current_window(&self) -> f64 {
+        let window = self.window.packets.min(self.loss.cap);
+        let window = self.competition.drain_window().map_or(window, |drain| window.min(drain));
+        window.clamp(LEAST, MOST)
+    }
+
+    fn set_limits(&mut self) {
+        let bytes = self.current_window() * self.packet;
+        let starting = self.start.is_some();
+        self.limits = limits::of_window(&self.config, starting, self.delay.smoothed(), bytes, self.packet);
+    }
+
+    fn leave_start(&mut self, now: Time) {
+        self.start = None;
+        self.competition = Competition::new(self.config.drain);
+        self.jump(self.pipe() + self.wanted, now);
+        self.loss.start_over();
+    }
+
+    fn jump(&mut self, window: f64, now: Time) {
+        self.window.jump(window.clamp(LEAST, MOST));
+        self.since = now;
+    }
+
+    fn on_round(&mut self, round: &Round, utility: &dyn Utility, now: Time) {
+        self.delay.on_round();
+        let bandwidth = self.rounds.bandwidth();
+        self.packet_time = if bandwidth > 0.0 { self.packet / bandwidth } else { 0.0 };
+        let (base, packet_time) = (self.delay.base(), self.packet_time());
+        let window = self.current_window();
+        // A window holds whole packets.
+        self.used = round.in_flight as f64 + self.packet >= USED * window * self.packet;
+        self.wanted = demand::wanted_in_queue(utility, window.max(4.0), self.packet, base.max(1e-6));
+        let queue = self.queue();
+        if let Some(start) = &mut self.start {
+            match start.on_round(round, queue, base, packet_time, self.used, self.delay.unsteady()) {
+                Verdict::Leave => self.leave_start(now),
+                Verdict::Noise => self.delay.learn_noise(),
+                Verdict::Go | Verdict::Hold => {}
+            }
+            return;
+        }
+        self.window.on_round();
+        if !self.used && !self.is_draining() {
+            self.window.disuse(round.in_flight as f64 / self.packet);
+        }
+        if Loss::is_small(window) && !self.loss.is_testing() && self.loss.on_small_round(round, window, LEAST) {
+            self.jump(self.loss.cap, now);
+        }
+        self.look_for_others(round, window, queue, now);
+    }
+}
+
+impl RateControl for LevelControl {
+    fn plan(&mut self, path: &PathState) -> IntervalPlan {
+        let role = match (&self.start, self.loss.is_testing() || self.is_draining()) {
+            (Some(_), _) => Role::Start,
+            (None, true) => Role::Probe { index: 0, faster: false },
+            (None, false) => Role::Move,
+        };
+        IntervalPlan { rate: self.limits.rate, role, length: path.rtt, min_packets: 1, max_packets: u64::MAX }
+    }
+
+    fn on_result(&mut self, _role: Role, result: &Measurement, utility: &dyn Utility, path: &PathState) -> bool {
+        if self.start.is_some() || self.is_draining() || result.start < self.since {
+            return false;
+        }
+        let (queue, window) = (self.queue(), self.current_window());
+        // A queue that is longer than wanted explains loss well enough.
+        let long = window * queue > LONG * (self.wanted + self.competition.more) * self.delay.standing();
+        if self.competition.competes || (!self.loss.is_testing() && (long || Loss::is_small(window))) {
+            self.loss.start_over();
+            return false;
+        }
+        let queued = queue > self.packet_time();
+        if let Some(window) = self.loss.on_interval(result, utility, window, queued, LEAST) {
+            self.jump(window, path.now);
+            self.set_limits();
+            return true;
+        }
+        false
+    }
+
+    fn cut(&mut self, cut: Cut) {
+        self.window.jump((self.window.packets.min(self.loss.cap) * 0.5).max(f64::MIN_POSITIVE));
+        self.loss.start_over();
+        if cut == Cut::Restart {
+            self.start = Some(Start::default());
+            self.loss.cap = f64::INFINITY;
+            self.competition = Competition::new(self.config.drain);
+            self.window.jump(self.window.packets.max(self.first_window()));
+        } else if cut == Cut::Loss {
+            self.start = None;
+        }
+        self.set_limits();
+    }
+
+    fn limit(&mut self, _ceiling: Rate) {}
+
+    fn rate(&self) -> Rate {
+        Rate::from_bits_per_sec(8.0 * self.window.packets.min(self.loss.cap) * self.packet / self.rtt().max(1e-6))
+    }
+
+    fn phase(&self) -> Phase {
+        match &self.start {
+            Some(_) => Phase::Starting,
+            None if self.is_draining() || self.loss.is_testing() => Phase::Probing,
+            None => Phase::Moving,
+        }
+    }
+
+    fn on_acked(&mut self, packet: &AckedPacket) {
+        self.delay.on_acked(packet);
+        self.rounds.on_acked(packet);
+        self.acked = self.acked.saturating_add(packet.bytes);
+    }
+
+    fn on_lost(&mut self) {
+        self.rounds.on_lost();
+    }
+
+    fn on_batch(&mut self, utility: &dyn Utility, path: &PathState) -> Option<Limits> {
+        let acked = core::mem::take(&mut self.acked);
+        if acked > 0 {
+            self.packet = path.mtu as f64;
+            let packet_time = self.packet_time();
+            self.delay.on_batch(path.now, packet_time);
+            let (queue, standing, base) = (self.queue(), self.delay.standing(), self.delay.base());
+            let packets = acked as f64 / self.packet;
+            if let Some(start) = &self.start {
+                if start.on_batch(queue, base, packet_time, self.rounds.loss()) == Verdict::Leave {
+                    self.leave_start(path.now);
+                } else if self.used && start.grows() {
+                    self.window.packets = (self.window.packets + packets).min(MOST);
+                }
+            } else {
+                let excess = self.delay.excess();
+                self.competition.on_batch(path.now.as_secs_f64(), excess, packet_time, self.window.packets);
+                if !self.is_draining() && !self.loss.is_testing() {
+                    let wanted = self.wanted + self.competition.more;
+                    // The packets that don't wait, and those that should: the fixed point is the utility's optimum.
+                    let target = self.window.packets * (1.0 - queue / standing.max(1e-6)) + wanted;
+                    if target < self.window.packets || self.used {
+                        let fastest = if self.delay.has_background() { CAREFUL } else { FAST };
+                        let known = if queue <= packet_time { self.pipe() } else { 0.0 };
+                        self.window.step(target, known, packets, fastest);
+                        self.window.packets = self.window.packets.clamp(LEAST, MOST.min(self.loss.cap.max(LEAST)));
+                    }
+                }
+            }
+            if let Some(round) = self.rounds.on_batch(path.now, path.in_flight.saturating_add(acked)) {
+                self.on_round(&round, utility, path.now);
+            }
+        }
+        self.set_limits();
+        Some(self.limits)
+    }
+
+    fn limits(&self) -> Option<Limits> {
+        Some(self.limits)
+    }
+}

@@ -1,0 +1,57 @@
+//! What the level control does about what drains found out.
+
+use super::competition::{Found, View};
+use super::rounds::Round;
+use super::{LEAST, LevelControl};
+use crate::units::Time;
+
+impl LevelControl {
+    /// Takes in a round trip that had a window of `window` packets and a queue of `queue` seconds.
+    pub(super) fn look_for_others(&mut self, round: &Round, window: f64, queue: f64, now: Time) {
+        let standing = self.delay.standing().max(1e-6);
+        let (excess, deviation) = self.competition.take_mean();
+        self.delay.doubt_background(excess + deviation);
+        let view = View {
+            now: now.as_secs_f64(),
+            rtt: self.rtt(),
+            excess,
+            deviation,
+            noise: self.delay.background(),
+            packet_time: self.packet_time(),
+            window,
+            unqueued: 1.0 - queue / standing,
+            background: self.loss.background,
+            random: self.rng.u32(..),
+        };
+        if !self.is_draining()
+            && (self.competition.is_due(&view) || self.competition.is_empty(&view))
+            && let Some(window) = self.loss.begin_deep_test(LEAST)
+        {
+            self.competition.done(view.now);
+            self.jump(window, now);
+            return;
+        }
+        match self.competition.on_round(round, &view) {
+            Found::Nothing => {}
+            Found::Drained(remains) => {
+                let background = self.delay.background();
+                self.delay.set_background(background + (remains - background).min(0.0) / 2.0);
+            }
+            Found::Background(window, remains) => {
+                self.delay.set_background(remains);
+                if window > self.window.packets {
+                    self.jump(window, now);
+                }
+            }
+            Found::Others(window, remains) => {
+                self.delay.set_background(remains);
+                if self.config.competes {
+                    self.jump(window.max(self.window.packets), now);
+                    self.competition.more = self.window.packets * self.queue() / standing;
+                } else {
+                    self.competition.competes = false;
+                }
+            }
+        }
+    }
+}

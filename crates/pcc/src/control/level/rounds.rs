@@ -1,0 +1,79 @@
+//! Round trips, and what was delivered in them.
+
+use super::filter::WindowedMax;
+use crate::contract::AckedPacket;
+use crate::units::Time;
+
+/// For how many round trips a delivery rate counts.
+const MEMORY: f64 = 10.0;
+
+/// Fewer packets say nothing of loss.
+const FEW: u32 = 20;
+
+/// A round trip that has passed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Round {
+    /// What was delivered, in bytes/s.
+    pub rate: f64,
+    /// Packets that were declared lost, and acknowledged.
+    pub lost: u32,
+    pub acked: u32,
+    /// The most bytes that were in flight.
+    pub in_flight: u64,
+}
+
+/// Counts what is delivered. A round trip ends when a packet that was sent after its beginning is acknowledged.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rounds {
+    pub count: u32,
+    began: Time,
+    /// When the newest packet was sent that was acknowledged before the round trip.
+    sent_before: Time,
+    newest_sent: Time,
+    bytes: u64,
+    acked: u32,
+    lost: u32,
+    in_flight: u64,
+    rates: WindowedMax,
+}
+
+impl Rounds {
+    pub fn on_acked(&mut self, packet: &AckedPacket) {
+        self.newest_sent = self.newest_sent.max(packet.sent);
+        self.bytes = self.bytes.saturating_add(packet.bytes);
+        self.acked = self.acked.saturating_add(1);
+    }
+
+    pub fn on_lost(&mut self) {
+        self.lost = self.lost.saturating_add(1);
+    }
+
+    /// The loss since the round trip began, once a few packets tell.
+    pub fn loss(&self) -> f64 {
+        if self.acked < FEW { 0.0 } else { f64::from(self.lost) / f64::from(self.lost.saturating_add(self.acked)) }
+    }
+
+    /// Takes in the end of a batch, with the bytes in flight before it; returns the round trip if one has passed.
+    pub fn on_batch(&mut self, now: Time, in_flight: u64) -> Option<Round> {
+        self.in_flight = self.in_flight.max(in_flight);
+        if self.newest_sent < self.began || self.acked == 0 {
+            return None;
+        }
+        // Acknowledgements that come in bunches arrive faster than their packets were sent, or slower.
+        let seconds = now.since(self.began).max(self.newest_sent.since(self.sent_before)).as_secs_f64();
+        let rate = if seconds > 0.0 { self.bytes as f64 / seconds } else { 0.0 };
+        let round = Round { rate, lost: self.lost, acked: self.acked, in_flight: self.in_flight };
+        if self.count > 0 {
+            self.rates.update(f64::from(self.count), rate, MEMORY);
+        }
+        self.count = self.count.saturating_add(1);
+        (self.began, self.sent_before) = (now, self.newest_sent);
+        (self.bytes, self.acked, self.lost, self.in_flight) = (0, 0, 0, 0);
+        Some(round)
+    }
+
+    /// The largest rate of the last round trips in bytes/s; zero before the first.
+    pub fn bandwidth(&self) -> f64 {
+        self.rates.get().unwrap_or(0.0)
+    }
+}

@@ -1,0 +1,128 @@
+//! Start-up: the window doubles each round trip until a queue tells that the path is full.
+
+use super::rounds::Round;
+
+/// Round trips in which nothing ends start-up but a long queue: too few packets tell of loss or growth.
+const FIRST_ROUNDS: u32 = 3;
+/// A delivery rate that grew by this is no sign of a full path.
+const GROWS: f64 = 1.25;
+/// Round trips without such growth that end start-up.
+const FLAT_ROUNDS: u32 = 3;
+/// When a queue is seen, the window is held for so many round trips; if it stands then, or the delivery rate grew by less than this
+/// meanwhile, the path is full.
+const HOLD_ROUNDS: u32 = 2;
+const HOLD_GROWS: f64 = 1.5;
+/// A delivery rate that grew by this followed the window: the path isn't full, and what stands is noise.
+const FOLLOWS: f64 = 1.8;
+/// A queue of a round trip over this number of base round trips, or of this many seconds and packet times, is one.
+const QUEUE_PART: f64 = 32.0;
+const QUEUE_SECONDS: f64 = 0.001;
+const QUEUE_PACKETS: f64 = 6.0;
+/// A queue of this part of the base round trip ends start-up at once.
+const LONG_QUEUE: f64 = 0.25;
+
+/// More loss than this ends it whatever the delay says.
+const HEAVY_LOSS: f64 = 0.3;
+/// Loss beyond that of the round trip before by this much, with a queue, ends it at once, too.
+const NEW_LOSS: f64 = 0.05;
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Double the window.
+    Go,
+    /// Keep it.
+    Hold,
+    /// Double it, and what stands is no queue.
+    Noise,
+    /// The path is full.
+    Leave,
+}
+
+/// The state of start-up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Start {
+    rounds: u32,
+    /// The largest delivery rate so far.
+    best: f64,
+    flat: u32,
+    /// Round trips for which the window is still held, and the delivery rate when that began.
+    hold: Option<(u32, f64)>,
+    lost: bool,
+    /// The loss of the round trip before.
+    loss: f64,
+    /// The longest queue of round trips in which the delivery rate followed the window: noise, or the queue of others.
+    noise: f64,
+}
+
+impl Start {
+    /// The queue that shows in a time of `base` seconds, with packets of `packet_time`.
+    fn is_queue(queue: f64, base: f64, packet_time: f64) -> bool {
+        queue > (base / QUEUE_PART).max(QUEUE_SECONDS).max(QUEUE_PACKETS * packet_time)
+    }
+
+    /// Whether the window grows now.
+    pub fn grows(&self) -> bool {
+        self.hold.is_none()
+    }
+
+    /// Between round trips only a long queue ends start-up, or a queue with much more loss than in the round trip before.
+    pub fn on_batch(&self, queue: f64, base: f64, packet_time: f64, loss: f64) -> Verdict {
+        let queue = queue - 2.0 * self.noise;
+        let long = queue > base * LONG_QUEUE && Start::is_queue(queue, base, packet_time);
+        let queued = loss > self.loss + NEW_LOSS && Start::is_queue(queue, base, packet_time);
+        if (long || queued) && self.rounds >= FIRST_ROUNDS { Verdict::Leave } else { Verdict::Go }
+    }
+
+    /// A round trip has passed; `used` if the window was. Up to `unsteady` seconds of the queue may be noise.
+    pub fn on_round(
+        &mut self,
+        round: &Round,
+        queue: f64,
+        base: f64,
+        packet_time: f64,
+        used: bool,
+        unsteady: f64,
+    ) -> Verdict {
+        self.rounds += 1;
+        let grew = round.rate > self.best * GROWS;
+        let new_loss = round.lost > 0 && !self.lost;
+        self.lost = round.lost > 0;
+        self.loss = f64::from(round.lost) / f64::from((round.lost + round.acked).max(1));
+        if !used {
+            return Verdict::Hold;
+        }
+        let queued = Start::is_queue(queue - 1.5 * self.noise, base, packet_time);
+        let follows = self.rounds > 2 && round.rate > self.best * FOLLOWS;
+        if follows {
+            self.noise = self.noise.max(queue.min(unsteady));
+        }
+        let best = self.best.max(round.rate);
+        if let Some((left, before)) = self.hold {
+            if left > 0 {
+                self.hold = Some((left - 1, before));
+                self.best = best;
+                return Verdict::Hold;
+            }
+            self.hold = None;
+            self.best = best;
+            return if best < before * HOLD_GROWS { Verdict::Leave } else { Verdict::Go };
+        }
+        self.flat = if grew { 0 } else { self.flat + 1 };
+        self.best = best;
+        if self.rounds <= FIRST_ROUNDS {
+            return if follows { Verdict::Noise } else { Verdict::Go };
+        }
+        if follows {
+            return Verdict::Noise;
+        }
+        if self.flat >= FLAT_ROUNDS || self.loss > HEAVY_LOSS || (!grew && (queued || new_loss)) {
+            return Verdict::Leave;
+        }
+        if queued {
+            self.hold = Some((HOLD_ROUNDS - 1, round.rate));
+            return Verdict::Hold;
+        }
+        Verdict::Go
+    }
+}
