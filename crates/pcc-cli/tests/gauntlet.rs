@@ -76,8 +76,19 @@ fn a_case_can_be_printed_and_run_alone() {
     fs::write(&file, text).expect("a file");
     let mut pcc = Command::new(env!("CARGO_BIN_EXE_pcc"));
     let alone = pcc.args(["lab", "run", "--seed", "1", "--json"]).arg(&file).output().expect("pcc runs");
-    let alone: Vec<serde_json::Value> =
-        succeeds(&alone).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let lines = succeeds(&alone);
+    let alone: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+
+    // Both in one command.
+    let plots = folder.path().join("plots");
+    let at_once = ["--seed", "16", "--case", "1", "--controllers", "cubic,newreno", "--out"];
+    let table = succeeds(&gauntlet(&[&at_once[..], &[plots.to_str().expect("UTF-8")]].concat()));
+    let read = |name: &str| fs::read_to_string(plots.join(name)).expect(name);
+    assert_eq!(read("scenario.toml"), fs::read_to_string(&file).expect("a scenario"));
+    assert_eq!((read("table.txt"), read("runs.jsonl")), (table, lines));
+    for controller in ["cubic", "newreno"] {
+        assert!(read(&format!("{controller}-seed-1.svg")).contains("<svg"));
+    }
 
     let out = folder.path().join("out");
     succeeds(&into(&out, &[]));

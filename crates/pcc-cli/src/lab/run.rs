@@ -6,7 +6,8 @@ use super::selection::{Selection, heading};
 use crate::output::{json_lines, show, write_file};
 use anyhow::Context;
 use pcc_lab::report::table;
-use std::path::PathBuf;
+use pcc_lab::scenario::Plan;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -44,22 +45,40 @@ pub struct Args {
 
 /// Runs a scenario, and prints or writes what came of it.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let plan = &args.selection.plan()?;
-    let seeds = args.selection.seeds(plan)?;
-    let machine = Machine::new(args.on, args.jobs)?;
-    if let Some(folder) = &args.out {
+    let plan = args.selection.plan()?;
+    let seeds = args.selection.seeds(&plan)?;
+    run_plan(&plan, &seeds, &Means { on: args.on, jobs: args.jobs, json: args.json, out: args.out.as_deref() })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How a scenario is run, and where the results go.
+pub struct Means<'a> {
+    pub on: On,
+    pub jobs: Option<u16>,
+    pub json: bool,
+    pub out: Option<&'a Path>,
+}
+
+/// Runs each case with these seeds, and prints or writes what came of it.
+///
+/// # Errors
+///
+/// When a run fails, or results can't be written.
+pub fn run_plan(plan: &Plan, seeds: &[u64], means: &Means) -> anyhow::Result<()> {
+    let machine = Machine::new(means.on, means.jobs)?;
+    if let Some(folder) = means.out {
         // Before the work that would be lost.
         std::fs::create_dir_all(folder).with_context(|| format!("can't create {}", folder.display()))?;
     }
-    let drawn = args.out.is_some().then(|| Drawn::of(plan, &seeds));
+    let drawn = means.out.is_some().then(|| Drawn::of(plan, seeds));
     // Real time isn't to be lost if a later run fails.
-    let at_once = args.json && args.on == On::Emulator;
+    let at_once = means.json && means.on == On::Emulator;
     let reports = machine.run(
         plan,
-        &seeds,
+        seeds,
         |seed| drawn.is_some_and(|drawn| drawn.has(seed)),
         |report| {
-            if let Some(folder) = args.out.as_ref().filter(|_| drawn.is_some_and(|drawn| drawn.has(report.seed))) {
+            if let Some(folder) = means.out.filter(|_| drawn.is_some_and(|drawn| drawn.has(report.seed))) {
                 plots::draw(folder, &plan.scenario.title, &report)?;
             }
             if at_once {
@@ -69,15 +88,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         },
     )?;
     let lines = json_lines(&reports)?;
-    let text = format!("{}\n{}", heading(plan, &seeds), table(&reports));
-    match (args.json, at_once) {
+    let text = format!("{}\n{}", heading(plan, seeds), table(&reports));
+    match (means.json, at_once) {
         (true, true) => {}
         (true, false) => show(&lines)?,
         (false, _) => show(&text)?,
     }
-    if let Some(folder) = &args.out {
+    if let Some(folder) = means.out {
         write_file(&folder.join("runs.jsonl"), &lines)?;
         write_file(&folder.join("table.txt"), &text)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

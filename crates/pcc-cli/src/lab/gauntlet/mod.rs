@@ -3,16 +3,18 @@
 mod results;
 mod shard;
 
-use super::machine::jobs;
+use super::machine::{On, jobs};
 use super::progress::Progress;
+use super::run::{Means, run_plan};
 use crate::exit::usage;
 use crate::output::{json_lines, show, write_file};
 use anyhow::Context;
 use pcc_lab::controller::ControllerConfig;
 use pcc_lab::gauntlet::{CaseRun, CaseSet, GauntletCase, Scoreboard, play};
+use pcc_lab::scenario::Plan;
 use results::{Results, of_shards};
 use shard::Shard;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -23,7 +25,8 @@ Examples:
   pcc lab gauntlet --out scores --shard 1/4                  # a quarter; another job of an array does 2/4
   pcc lab gauntlet --out scores --resume                     # puts the shards together when all are there
   pcc lab gauntlet --controllers cubic,bbr3 --json
-  pcc lab gauntlet --case 137 > 137.toml && pcc lab run 137.toml --seed 137 --out plots";
+  pcc lab gauntlet --case 137 --out plots                    # one case alone, with plots over time
+  pcc lab gauntlet --case 137 > 137.toml                     # as a scenario, to change it";
 
 /// The most cases of a run.
 const MAX_CASES: i64 = 100_000;
@@ -52,8 +55,9 @@ pub struct Args {
     /// Take the final cases, which nobody should look at while developing, instead of the development cases.
     #[arg(long = "final")]
     of_final: bool,
-    /// Print the case with this number as a scenario, and run nothing.
-    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["cases", "shard", "jobs", "json", "out", "resume"])]
+    /// Print the case with this number as a scenario, and run nothing; with --out, run it alone, and write its scenario, table, reports and
+    /// plots over time there.
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["cases", "shard", "jobs", "json", "resume"])]
     case: Option<u32>,
     /// Run only a part of the cases, such as 1/4; --resume without a shard puts the parts together.
     #[arg(long, value_name = "I/N", requires = "out", conflicts_with = "json")]
@@ -64,7 +68,7 @@ pub struct Args {
     /// Print a JSON document for each controller, one a line, on standard output instead of the table.
     #[arg(long)]
     json: bool,
-    /// Write results.jsonl, scores.jsonl, table.txt and index.html into this directory.
+    /// Write results.jsonl, scores.jsonl, table.txt and index.html into this directory; with --case see there.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Go on with the results in the directory, those of shards included.
@@ -82,7 +86,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let set = if args.of_final { CaseSet::Final } else { CaseSet::Development };
     if let Some(number) = args.case {
-        show(&GauntletCase::draw(set, args.seed, number).scenario(&args.controllers))?;
+        one_case(&GauntletCase::draw(set, args.seed, number), &args.controllers, args.out.as_deref())?;
         return Ok(ExitCode::SUCCESS);
     }
     let cases = (0..args.cases).filter(|case| args.shard.is_none_or(|shard| shard.has(*case)));
@@ -112,6 +116,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         write_file(&folder.join("index.html"), &scoreboard.page()?)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a case as a scenario, or runs it into a folder as `pcc lab run` does.
+fn one_case(case: &GauntletCase, controllers: &[String], out: Option<&Path>) -> anyhow::Result<()> {
+    let scenario = case.scenario(controllers);
+    let Some(folder) = out else { return Ok(show(&scenario)?) };
+    let plan = Plan::parse(&case.name(), &scenario, &[])?;
+    run_plan(&plan, &[case.run_seed()], &Means { on: On::Simulator, jobs: None, json: false, out })?;
+    write_file(&folder.join("scenario.toml"), &scenario)
 }
 
 /// Where the results go, with those that are there.
