@@ -11,7 +11,7 @@
 //! ```
 
 use crate::control::allegro::AllegroConfig;
-use crate::control::level::{DrainConfig, LevelConfig, LossConfig};
+use crate::control::queue_target::{DrainConfig, LossConfig, QueueTargetConfig};
 use crate::control::vivace::{DoubleCheck, GradientFilter, LossSignificance, Pairs, VivaceConfig};
 use crate::control::{Amplifier, ControlConfig, MinStep, RateBounds, StartConfig, StartExit, StepConfig};
 use crate::controller::Guards;
@@ -232,12 +232,12 @@ pub fn vivace_latency() -> Profile {
 /// The released utility weighs loss with 1 instead of 11.35 in intervals that lose at most 3 % (SPEC 2.5).
 const RELEASED_SMALL_LOSS: Option<utility::SmallLoss> = Some(utility::SmallLoss { up_to: 0.03, weight: 1.0 });
 
-/// A few packets in the queue, by the level control: a fast inner loop on round-trip times, and experiments for what these can't tell.
+/// A few packets in the queue: a fast inner loop on round-trip times, and experiments for what these can't tell.
 pub fn queue_target() -> Profile {
     Profile {
         name: "queue-target".into(),
         utility: UtilityConfig::Logarithmic(utility::Logarithmic::DEFAULT),
-        control: ControlConfig::Level(LevelConfig {
+        control: ControlConfig::QueueTarget(QueueTargetConfig {
             first_window: 10, // RFC 6928
             first_rate: Rate::ZERO,
             pacing: 1.25,

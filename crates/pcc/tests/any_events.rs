@@ -6,7 +6,7 @@ mod events;
 mod support;
 
 use events::{Driver, Op, ops};
-use pcc::control::level::{DrainConfig, LossConfig};
+use pcc::control::queue_target::{DrainConfig, LossConfig};
 use pcc::control::{ControlConfig, RateBounds};
 use pcc::utility::UtilityConfig;
 use pcc::{
@@ -232,7 +232,7 @@ proptest! {
             (guards.silence_rtts, guards.restart_rtts, guards.in_flight) = (odd, odd, odd);
             match &mut profile.control {
                 ControlConfig::Allegro(config) => config.interval_rtts = odd..odd,
-                ControlConfig::Level(config) => {
+                ControlConfig::QueueTarget(config) => {
                     config.pacing = odd;
                     config.drain = DrainConfig { every: odd, part: odd, others: odd };
                     config.loss = LossConfig { excess: odd, response: odd, highest: odd };

@@ -5,17 +5,9 @@ use crate::transfer::failure::Kind;
 use crate::transfer::manifest::{Entry, Mtime, What};
 use crate::transfer::staging::Staging;
 use crate::transfer::store::Admitted;
+use crate::transfer::tests::RULES;
 use std::path::Path;
 use std::time::Duration;
-
-const RULES: Rules = Rules {
-    overwrite: false,
-    sync: false,
-    permissions: true,
-    safe_links: false,
-    umask: 0o022,
-    patience: Duration::from_secs(60),
-};
 
 /// A folder with files of these names, sizes and times.
 fn list(files: &[(&str, u64, i64)]) -> (Holder, Vec<u8>) {

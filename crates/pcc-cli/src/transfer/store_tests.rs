@@ -2,20 +2,12 @@ use super::*;
 use crate::transfer::blocks::BLOCK;
 use crate::transfer::credentials::SenderId;
 use crate::transfer::manifest::Mtime;
+use crate::transfer::tests::RULES;
 use cap_std::fs::Dir;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 const NOW: Mtime = Mtime { secs: 1_700_000_000, nanos: 5 };
-
-const RULES: Rules = Rules {
-    overwrite: false,
-    sync: false,
-    permissions: true,
-    safe_links: false,
-    umask: 0o022,
-    patience: Duration::from_secs(60),
-};
 
 /// Whoever sends this.
 fn holder(encoded: &[u8]) -> Holder {

@@ -23,7 +23,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 const NOW: Mtime = Mtime { secs: 1_700_000_000, nanos: 5 };
-const RULES: Rules = Rules {
+pub(super) const RULES: Rules = Rules {
     overwrite: false,
     sync: false,
     permissions: true,

@@ -1,7 +1,7 @@
 //! A rate control as a part of a profile.
 
 use super::allegro::{AllegroConfig, AllegroControl};
-use super::level::{LevelConfig, LevelControl};
+use super::queue_target::{QueueTargetConfig, QueueTargetControl};
 use super::vivace::{VivaceConfig, VivaceControl};
 use super::{RateBounds, RateControl};
 use crate::units::Rate;
@@ -21,7 +21,7 @@ pub enum ControlConfig {
     /// Vivace's rate control.
     Vivace(VivaceConfig),
     /// The control that holds a number of packets in the queue.
-    Level(LevelConfig),
+    QueueTarget(QueueTargetConfig),
 }
 
 impl ControlConfig {
@@ -30,7 +30,7 @@ impl ControlConfig {
         match self {
             ControlConfig::Allegro(config) => Box::new(AllegroControl::new(config.clone(), seed)),
             ControlConfig::Vivace(config) => Box::new(VivaceControl::new(config.clone(), seed)),
-            ControlConfig::Level(config) => Box::new(LevelControl::new(config.clone(), seed)),
+            ControlConfig::QueueTarget(config) => Box::new(QueueTargetControl::new(config.clone(), seed)),
         }
     }
 
@@ -39,7 +39,7 @@ impl ControlConfig {
         match self {
             ControlConfig::Allegro(config) => config.bounds,
             ControlConfig::Vivace(config) => config.bounds,
-            ControlConfig::Level(config) => config.bounds,
+            ControlConfig::QueueTarget(config) => config.bounds,
         }
     }
 
@@ -48,7 +48,7 @@ impl ControlConfig {
         match self {
             ControlConfig::Allegro(config) => &mut config.bounds,
             ControlConfig::Vivace(config) => &mut config.bounds,
-            ControlConfig::Level(config) => &mut config.bounds,
+            ControlConfig::QueueTarget(config) => &mut config.bounds,
         }
     }
 
@@ -57,7 +57,7 @@ impl ControlConfig {
         match self {
             ControlConfig::Allegro(config) => &mut config.start.rate,
             ControlConfig::Vivace(config) => &mut config.start.rate,
-            ControlConfig::Level(config) => &mut config.first_rate,
+            ControlConfig::QueueTarget(config) => &mut config.first_rate,
         }
     }
 }

@@ -2,9 +2,9 @@
 
 pub mod allegro;
 mod config;
-pub mod level;
 mod phases;
 mod probes;
+pub mod queue_target;
 mod starting;
 mod step;
 #[cfg(test)]

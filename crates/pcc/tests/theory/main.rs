@@ -3,9 +3,9 @@
 
 mod equilibria;
 mod intervals;
-mod level;
 mod loss;
 mod noise;
+mod queue_target;
 #[path = "../support/mod.rs"]
 mod support;
 

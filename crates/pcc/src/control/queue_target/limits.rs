@@ -1,6 +1,6 @@
 //! What a window allows: a pacing rate and bytes in flight.
 
-use super::LevelConfig;
+use super::QueueTargetConfig;
 use crate::control::Limits;
 use crate::units::Rate;
 
@@ -14,7 +14,13 @@ const FIRST_SECONDS: f64 = 0.001;
 const SHORTEST: f64 = 1e-6;
 
 /// The limits of a window of `bytes` with packets of `packet` bytes, at a round-trip time in seconds.
-pub(super) fn of_window(config: &LevelConfig, starting: bool, rtt: Option<f64>, bytes: f64, packet: f64) -> Limits {
+pub(super) fn of_window(
+    config: &QueueTargetConfig,
+    starting: bool,
+    rtt: Option<f64>,
+    bytes: f64,
+    packet: f64,
+) -> Limits {
     let seconds = rtt.unwrap_or(INITIAL_RTT).max(SHORTEST);
     let rate = match (starting, rtt) {
         (true, None) if config.first_rate.is_zero() => bytes / FIRST_SECONDS,

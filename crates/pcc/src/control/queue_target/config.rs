@@ -1,16 +1,16 @@
-//! The constants of the level control.
+//! The constants of the control.
 
 use crate::control::RateBounds;
 use crate::units::Rate;
 
-/// Constants of a rate control that holds a level: a number of packets in the queue.
+/// Constants of a rate control that holds a number of packets in the queue.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
     serde(rename_all = "kebab-case", deny_unknown_fields)
 )]
-pub struct LevelConfig {
+pub struct QueueTargetConfig {
     /// Packets of the first round trip.
     pub first_window: u64,
     /// A rate to begin with instead, for a path that is known from before.

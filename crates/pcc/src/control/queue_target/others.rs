@@ -1,11 +1,11 @@
-//! What the level control does about what drains found out.
+//! What this control does about what drains found out.
 
 use super::competition::{Found, View};
 use super::rounds::Round;
-use super::{LEAST, LevelControl};
+use super::{LEAST, QueueTargetControl};
 use crate::units::Time;
 
-impl LevelControl {
+impl QueueTargetControl {
     /// Takes in a round trip that had a window of `window` packets and a queue of `queue` seconds.
     pub(super) fn look_for_others(&mut self, round: &Round, window: f64, queue: f64, now: Time) {
         let standing = self.delay.standing().max(1e-6);

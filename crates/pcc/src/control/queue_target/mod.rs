@@ -1,4 +1,4 @@
-//! Level control: a fast inner loop holds as many packets in the queue as the utility wants; experiments find out what levels can't tell.
+//! A fast inner loop holds as many packets in the queue as the utility wants; experiments find out what delay and loss alone can't tell.
 //!
 //! | part | question |
 //! |---|---|
@@ -21,7 +21,7 @@ mod rounds;
 mod start;
 mod window;
 
-pub use config::{DrainConfig, LevelConfig, LossConfig};
+pub use config::{DrainConfig, LossConfig, QueueTargetConfig};
 
 use super::{Cut, Limits, PathState, Phase, RateControl};
 use crate::contract::AckedPacket;
@@ -46,10 +46,10 @@ const CAREFUL: f64 = 0.08;
 /// A window of which less is in flight isn't used, and doesn't grow.
 const USED: f64 = 0.7;
 
-/// The rate control that holds a level.
+/// The rate control that holds a number of packets in the queue.
 #[derive(Debug)]
-pub struct LevelControl {
-    config: LevelConfig,
+pub struct QueueTargetControl {
+    config: QueueTargetConfig,
     rng: fastrand::Rng,
     /// The size of a packet in bytes, and its time at the bandwidth in seconds.
     packet: f64,
@@ -70,10 +70,10 @@ pub struct LevelControl {
     limits: Limits,
 }
 
-impl LevelControl {
+impl QueueTargetControl {
     /// A control with random choices drawn from `seed`.
-    pub fn new(config: LevelConfig, seed: u64) -> LevelControl {
-        let mut control = LevelControl {
+    pub fn new(config: QueueTargetConfig, seed: u64) -> QueueTargetControl {
+        let mut control = QueueTargetControl {
             rng: fastrand::Rng::with_seed(seed),
             packet: 1200.0,
             packet_time: 0.0,
@@ -177,7 +177,7 @@ impl LevelControl {
     }
 }
 
-impl RateControl for LevelControl {
+impl RateControl for QueueTargetControl {
     fn plan(&mut self, path: &PathState) -> IntervalPlan {
         let role = match (&self.start, self.loss.is_testing() || self.is_draining()) {
             (Some(_), _) => Role::Start,
