@@ -5,7 +5,6 @@ use crate::transfer::manifest::Mtime;
 use crate::transfer::tests::RULES;
 use cap_std::fs::Dir;
 use std::os::fd::BorrowedFd;
-use std::time::Duration;
 
 const NOW: Mtime = Mtime { secs: 1_700_000_000, nanos: 5 };
 
