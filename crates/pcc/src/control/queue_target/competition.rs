@@ -61,6 +61,9 @@ pub(super) struct Competition {
     sum: (f64, f64, f64),
     /// The mean of it over the last round trips without a drain.
     mean: f64,
+    /// What was seen in the last of them, and how far they and what is in them are from the mean.
+    latest: f64,
+    deviation: f64,
     /// The largest queue of late, in seconds.
     largest: f64,
     failures: u32,
@@ -110,6 +113,8 @@ impl Competition {
             window_then: 0.0,
             sum: (0.0, 0.0, 0.0),
             mean: 0.0,
+            latest: 0.0,
+            deviation: 0.0,
             largest: 0.0,
             failures: 0,
             until_drain: 0,
@@ -144,6 +149,16 @@ impl Competition {
         }
         let mean = sum / count;
         (mean, libm::sqrt((squares / count - mean * mean).max(0.0)))
+    }
+
+    /// The mean of what stood in the queue in the last round trip without a drain, in seconds.
+    pub fn latest(&self) -> f64 {
+        self.latest
+    }
+
+    /// How far it usually is from its mean over round trips.
+    pub fn deviation(&self) -> f64 {
+        self.deviation
     }
 
     /// Whether this is a time at which all flows that share the queue can do something together.
@@ -189,7 +204,10 @@ impl Competition {
             }
             return self.end_drain(view);
         }
-        self.mean += (view.excess - self.mean) / 4.0;
+        let difference = view.excess - self.mean;
+        self.latest = view.excess;
+        self.mean += difference / 4.0;
+        self.deviation += (difference.abs().max(view.deviation) - self.deviation) / 4.0;
         if view.excess <= view.packet_time {
             self.empty = view.now;
         }

@@ -8,7 +8,9 @@
 //! | `window` | towards that number |
 //! | `loss` | is this loss ours? |
 //! | `competition` | do others keep the queue full? |
+//! | `bandwidth_probe` | is more to be had? |
 
+mod bandwidth_probe;
 mod competition;
 mod config;
 mod delay;
@@ -28,6 +30,7 @@ use crate::contract::AckedPacket;
 use crate::monitor::{IntervalPlan, Measurement, Role};
 use crate::units::{Rate, Time};
 use crate::utility::Utility;
+use bandwidth_probe::{Before, Yielding};
 use competition::Competition;
 use delay::Delay;
 use loss::Loss;
@@ -62,6 +65,9 @@ pub struct QueueTargetControl {
     start: Option<Start>,
     loss: Loss,
     competition: Competition,
+    yielding: Yielding,
+    /// A probe for bandwidth is a start-up with something to go back to.
+    probe: Option<Before>,
     /// Intervals that began earlier were sent at another level.
     since: Time,
     /// Bytes acknowledged in the batch being reported.
@@ -84,6 +90,8 @@ impl QueueTargetControl {
             start: Some(Start::default()),
             loss: Loss::new(config.loss),
             competition: Competition::new(config.drain),
+            yielding: Yielding::default(),
+            probe: None,
             since: Time::ZERO,
             acked: 0,
             used: true,
@@ -137,9 +145,13 @@ impl QueueTargetControl {
     }
 
     fn leave_start(&mut self, now: Time) {
-        self.start = None;
-        self.competition = Competition::new(self.config.drain);
-        self.jump(self.pipe() + self.wanted, now);
+        let rate = self.start.take().map_or(0.0, |start| start.best_without_queue());
+        let is_first = self.probe.is_none();
+        let back = self.end_probe(rate);
+        if is_first {
+            self.competition = Competition::new(self.config.drain);
+        }
+        self.jump(back.unwrap_or(self.pipe() + self.wanted), now);
         self.loss.start_over();
     }
 
@@ -157,6 +169,7 @@ impl QueueTargetControl {
         // A window holds whole packets.
         self.used = round.in_flight as f64 + self.packet >= USED * window * self.packet;
         self.wanted = demand::wanted_in_queue(utility, window.max(4.0), self.packet, base.max(1e-6));
+        self.on_probe_round();
         let queue = self.queue();
         if let Some(start) = &mut self.start {
             match start.on_round(round, queue, base, packet_time, self.used, self.delay.unsteady()) {
@@ -174,6 +187,7 @@ impl QueueTargetControl {
             self.jump(self.loss.cap, now);
         }
         self.look_for_others(round, window, queue, now);
+        self.look_for_more(round, now);
     }
 }
 
@@ -208,6 +222,7 @@ impl RateControl for QueueTargetControl {
     }
 
     fn cut(&mut self, cut: Cut) {
+        self.end_probe(0.0);
         self.window.jump((self.window.packets.min(self.loss.cap) * 0.5).max(f64::MIN_POSITIVE));
         self.loss.start_over();
         if cut == Cut::Restart {

@@ -53,11 +53,28 @@ pub(super) struct Start {
     loss: f64,
     /// The longest queue of round trips in which the delivery rate followed the window: noise, or the queue of others.
     noise: f64,
+    /// The largest delivery rate before there was a queue.
+    best_without_queue: f64,
+    /// What a queue is in a later start-up, in seconds.
+    grown: Option<f64>,
 }
 
 impl Start {
-    /// The queue that shows in a time of `base` seconds, with packets of `packet_time`.
-    fn is_queue(queue: f64, base: f64, packet_time: f64) -> bool {
+    /// A start-up from a delivery rate of `rate` bytes/s, in which a queue of `grown` seconds is one, and no delay is taken for noise.
+    pub fn again(rate: f64, grown: f64) -> Start {
+        Start { rounds: FIRST_ROUNDS, best: rate, best_without_queue: rate, grown: Some(grown), ..Start::default() }
+    }
+
+    /// The largest delivery rate before there was a queue, in bytes/s.
+    pub fn best_without_queue(&self) -> f64 {
+        self.best_without_queue
+    }
+
+    /// Whether `queue` seconds are one, in a base round-trip time of `base` seconds with packets of `packet_time`.
+    fn is_queue(&self, queue: f64, base: f64, packet_time: f64) -> bool {
+        if let Some(grown) = self.grown {
+            return queue > grown;
+        }
         queue > (base / QUEUE_PART).max(QUEUE_SECONDS).max(QUEUE_PACKETS * packet_time)
     }
 
@@ -69,8 +86,8 @@ impl Start {
     /// Between round trips only a long queue ends start-up, or a queue with much more loss than in the round trip before.
     pub fn on_batch(&self, queue: f64, base: f64, packet_time: f64, loss: f64) -> Verdict {
         let queue = queue - 2.0 * self.noise;
-        let long = queue > base * LONG_QUEUE && Start::is_queue(queue, base, packet_time);
-        let queued = loss > self.loss + NEW_LOSS && Start::is_queue(queue, base, packet_time);
+        let long = queue > base * LONG_QUEUE && self.is_queue(queue, base, packet_time);
+        let queued = loss > self.loss + NEW_LOSS && self.is_queue(queue, base, packet_time);
         if (long || queued) && self.rounds >= FIRST_ROUNDS { Verdict::Leave } else { Verdict::Go }
     }
 
@@ -92,8 +109,11 @@ impl Start {
         if !used {
             return Verdict::Hold;
         }
-        let queued = Start::is_queue(queue - 1.5 * self.noise, base, packet_time);
-        let follows = self.rounds > 2 && round.rate > self.best * FOLLOWS;
+        let queued = self.is_queue(queue - 1.5 * self.noise, base, packet_time);
+        if !queued {
+            self.best_without_queue = self.best_without_queue.max(round.rate);
+        }
+        let follows = self.grown.is_none() && self.rounds > 2 && round.rate > self.best * FOLLOWS;
         if follows {
             self.noise = self.noise.max(queue.min(unsteady));
         }
