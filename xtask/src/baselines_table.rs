@@ -8,19 +8,24 @@ use std::path::Path;
 type Peer = (&'static str, &'static str, &'static str);
 
 /// Our name, and the independent implementations.
-const PEERS: [(&str, &[Peer]); 14] = [
+const PEERS: [(&str, &[Peer]); 19] = [
     ("newreno", &[("linux", "reno", ""), ("noq", "newreno", ""), ("ns3", "TcpLinuxReno", "")]),
     ("cubic", &[("ns3", "TcpCubic", "")]),
     ("cubic-paced", &[("linux", "cubic", ""), ("noq", "cubic", "")]),
     ("bbr1", &[("linux", "bbr", ""), ("ns3", "TcpBbr", "")]),
     ("bbr3", &[("noq", "bbr3", "")]),
     ("bic", &[("ns3", "TcpBic", "")]),
+    ("htcp", &[("ns3", "TcpHtcp", ""), ("ns3", "TcpHtcp", "DelAckCount=1")]),
     ("hybla", &[("ns3", "TcpHybla", "")]),
     ("illinois", &[("ns3", "TcpIllinois", "")]),
     ("ledbat", &[("ns3", "TcpLedbat", "")]),
+    ("scalable", &[("ns3", "TcpScalable", ""), ("ns3", "TcpScalable", "DelAckCount=1")]),
     ("udt", &[("udt", "udt4", "")]),
     ("vegas", &[("ns3", "TcpVegas", ""), ("ns3", "TcpVegas", "DelAckCount=1")]),
+    ("veno", &[("ns3", "TcpVeno", ""), ("ns3", "TcpVeno", "DelAckCount=1")]),
     ("westwood", &[("ns3", "TcpWestwood", "")]),
+    ("compound", &[]),
+    ("fast", &[]),
     ("newreno-paced", &[]),
     ("cubic-hystart", &[("ns3", "TcpCubic", "")]),
 ];

@@ -2,6 +2,7 @@
 
 mod baselines_table;
 mod emulator_accuracy;
+mod gauntlet_agreement;
 mod host_lateness;
 mod modules;
 mod peers;
@@ -46,6 +47,15 @@ enum Task {
         #[arg(long)]
         json: bool,
     },
+    /// Runs cases of the gauntlet in the simulator and on real traffic, as root and in real time, and prints who wins in each.
+    GauntletAgreement {
+        /// How many of the cases that the emulator can play.
+        #[arg(long, default_value_t = 10)]
+        cases: usize,
+        /// Only the case with this number; may be repeated.
+        #[arg(long, value_name = "NUMBER")]
+        case: Vec<u32>,
+    },
     /// Measures how late a thread of this machine runs, and prints it as a host of the simulator (docs/scenarios.md, "Hosts").
     HostLateness {
         /// How long to measure, in seconds.
@@ -70,6 +80,7 @@ fn main() -> anyhow::Result<()> {
         Task::Peers { whose } => peers::run(whose),
         Task::PeersTable { scenario, data } => peers_table::run(&scenario, &data),
         Task::EmulatorAccuracy { json } => emulator_accuracy::run(json),
+        Task::GauntletAgreement { cases, case } => gauntlet_agreement::run(cases, &case),
         Task::HostLateness { seconds, load } => host_lateness::run(seconds, load),
         Task::RelayAccuracy => Ok(relay_accuracy::run()?),
         Task::Modules => modules::run(),

@@ -4,7 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 benches/peers/ns3/build.sh
-[ $# -gt 0 ] || set -- TcpNewReno TcpLinuxReno TcpCubic TcpBic TcpHybla TcpIllinois TcpVegas TcpWestwood TcpLedbat TcpBbr
+[ $# -gt 0 ] || set -- TcpNewReno TcpLinuxReno TcpCubic TcpBic TcpHtcp TcpHybla TcpIllinois TcpScalable \
+    TcpVegas TcpVeno TcpWestwood TcpLedbat TcpBbr
 
 row() { # LINK SEED OPTION...: one row for each flow
     local link=$1 seed=$2 result means halves

@@ -11,10 +11,14 @@
 //! | `bbr3` | BBR version 3: draft-ietf-ccwg-bbr-04 |
 //! | `bic` | BIC: Xu, Harfoush and Rhee, INFOCOM 2004, with the constants of Linux |
 //! | `bic-paced` | BIC, paced as Linux paces where it has the fq queue |
+//! | `compound` | Compound: Tan, Song, Zhang and Sridharan, INFOCOM 2006, draft-sridharan-tcpm-ctcp-02 |
 //! | `copa` | Copa: Arun and Balakrishnan, NSDI 2018 |
 //! | `cubic` | CUBIC: RFC 9438 |
 //! | `cubic-hystart` | CUBIC, with HyStart++ (RFC 9406) in the first slow start, paced |
 //! | `cubic-paced` | CUBIC, paced as Linux paces where it has the fq queue |
+//! | `fast` | FAST: Wei, Jin, Low and Hegde, ToN 2006 |
+//! | `htcp` | H-TCP: Leith and Shorten 2004, draft-leith-tcp-htcp-06 |
+//! | `htcp-paced` | H-TCP, paced as Linux paces where it has the fq queue |
 //! | `hybla` | Hybla: Caini and Firrincieli 2004, as in Linux |
 //! | `hybla-paced` | Hybla, paced as Linux paces where it has the fq queue |
 //! | `illinois` | Illinois: Liu, Basar and Srikant 2008 |
@@ -23,10 +27,14 @@
 //! | `newreno` | NewReno: RFC 5681 and 6582, with byte counting |
 //! | `newreno-paced` | NewReno, evenly paced over a round trip: the papers' "paced TCP" |
 //! | `pcp` | PCP: Anderson, Collins, Krishnamurthy and Zahorjan, NSDI 2006 |
+//! | `scalable` | Scalable TCP: Kelly 2003, as in Linux |
+//! | `scalable-paced` | Scalable TCP, paced as Linux paces where it has the fq queue |
 //! | `sprout` | Sprout: Winstein, Sivaraman and Balakrishnan, NSDI 2013 |
 //! | `udt` | UDT: Gu and Grossman, Computer Networks 2007, draft-gg-udt-03, UDT4 |
 //! | `vegas` | Vegas: Brakmo and Peterson 1995, as in Linux |
 //! | `vegas-paced` | Vegas, paced as Linux paces where it has the fq queue |
+//! | `veno` | Veno: Fu and Liew 2003, as in Linux |
+//! | `veno-paced` | Veno, paced as Linux paces where it has the fq queue |
 //! | `westwood` | Westwood+: Mascolo et al. 2001, Grieco and Mascolo 2004, as in Linux |
 //! | `westwood-paced` | Westwood+, paced as Linux paces where it has the fq queue |
 //!

@@ -1,5 +1,7 @@
 //! `pcc lab gauntlet`, as people run it.
 
+mod browser;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -121,17 +123,7 @@ fn mistakes_are_said() {
 fn a_browser_shows_the_page() {
     let folder = tempfile::tempdir().expect("a folder");
     succeeds(&into(folder.path(), &[]));
-    let page = format!("file://{}/index.html#case-2", folder.path().display());
-    let profile = format!("--user-data-dir={}", folder.path().join("profile").display());
-    let quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
-    let mut browser = Command::new("timeout");
-    browser.args(["300", "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", &profile]);
-    let output = browser.args(quiet).arg(page).output().expect("timeout runs");
-    // What `timeout` says of a program that isn't there.
-    if output.status.code() == Some(127) {
-        return println!("skipped: there is no chromium to look at the page with");
-    }
-    let shown = succeeds(&output);
+    let Some(shown) = browser::shown(&folder.path().join("index.html"), "case-2") else { return };
     assert_eq!(shown.matches("fill=\"hsl(").count(), 3 + 4, "three cases in the map, and four points in its legend");
     for part in [
         "3 development cases of seed 16, 2 controllers",
@@ -139,7 +131,7 @@ fn a_browser_shows_the_page() {
         "<tr tabindex=\"0\" data-go=\"case-2\" class=\"selected\">",
         "<h3>2-",
         "<polyline points=\"5",
-        "<td>situation</td>",
+        "<td class=\"name\">situation</td>",
     ] {
         assert!(shown.contains(part), "{part}\n{shown}");
     }

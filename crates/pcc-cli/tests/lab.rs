@@ -1,5 +1,7 @@
 //! Scenarios on real traffic, as people run them. Most of it needs root and TUN.
 
+mod browser;
+
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -137,4 +139,46 @@ fn what_only_reality_has_the_simulator_refuses() {
     }
     let stands_for = "[[flow]]\ncommand = 'iperf3 -c {server}'\ncontroller = 'cubic'\n";
     assert!(lab("run", stands_for, &[]).status.success());
+}
+
+/// Drags over the right half of the first plot, and points at a time in what it shows then.
+const ZOOM_AND_POINT: &str = r#"<script>
+for (const [type, share] of [["pointerdown", 0.5], ["pointermove", 1], ["pointerup", 1], ["pointermove", 0.5]]) {
+    const plot = document.querySelector(".lines");
+    const { left, top, width } = plot.getBoundingClientRect();
+    plot.dispatchEvent(new PointerEvent(type, { clientX: left + share * width, clientY: top + 9, bubbles: true }));
+}
+</script>"#;
+
+/// A real browser shows the table and the run that the address names, zooms, and reads what is pointed at.
+#[test]
+fn a_page_of_runs_can_be_zoomed_and_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = folder.path().join("runs.html");
+    let flows = "[[sweep]]\nname = 'who'\nkey = 'flow.controller'\nvalues = ['vivace-latency', 'newreno']\n[[flow]]\n";
+    let output = lab("run", flows, &["--seeds", "1..2", "--html", page.to_str().expect("UTF-8")]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let Some(shown) = browser::shown(&page, "run-2") else { return };
+    for part in [
+        "<td class=\"name\">newreno</td>",
+        "<tr tabindex=\"0\" data-go=\"run-2\" class=\"selected\">",
+        "<option value=\"1\">vivace-latency, seed 2</option>",
+        "<option value=\"3\">newreno, seed 2</option>",
+        "aria-label=\"RTT, ms over time\"",
+        ">0.00 s</text>",
+    ] {
+        assert!(shown.contains(part), "{part}\n{shown}");
+    }
+    assert!(!shown.contains(">probe up</b>"), "newreno decides nothing that could be shown: {shown}");
+
+    let driven =
+        std::fs::read_to_string(&page).expect("a page").replace("</body>", &format!("{ZOOM_AND_POINT}</body>"));
+    std::fs::write(&page, driven).expect("a page");
+    let shown = browser::shown(&page, "run-0").expect("it was there before");
+    assert!(
+        shown.contains("aria-label=\"vivace-latency, Mbit/s over time\"") && shown.contains(">2.00 s</text>"),
+        "{shown}"
+    );
+    assert!(!shown.contains(">0.00 s</text>"), "only the second half is left: {shown}");
+    assert!(shown.contains(" s; Mbit/s: <b style") && shown.contains("; RTT, ms: <b"), "{shown}");
 }

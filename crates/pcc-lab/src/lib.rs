@@ -14,6 +14,7 @@
 //! | [`scenario`] | experiments as files |
 //! | [`report`] | what a run showed, in numbers; tables |
 //! | [`plot`] | the same as SVG |
+//! | [`page`] | HTML pages that need nothing but a browser |
 //! | [`run`] | runs the cases of a scenario |
 //! | [`figure`] | the figures of the papers: what runs are compared with |
 //! | [`gauntlet`] | cases of all kinds of paths, and which controller is best in each |
@@ -26,6 +27,7 @@ pub mod expression;
 pub mod figure;
 pub mod gauntlet;
 pub mod link;
+pub mod page;
 pub mod plot;
 pub mod quantity;
 pub mod report;

@@ -7,33 +7,43 @@
 mod bbr1;
 mod bbr3;
 mod bic;
+mod compound;
 mod copa;
 mod cubic;
+mod fast;
+mod htcp;
 mod hybla;
 mod illinois;
 mod ledbat;
 mod newreno;
 mod pcp;
+mod scalable;
 mod sprout;
 mod udt;
 mod vegas;
+mod veno;
 mod westwood;
 
 use crate::parts::window::{Pacing, Rule, Windowed};
 use bbr1::Bbr1;
 use bbr3::Bbr3;
 use bic::Bic;
+use compound::Compound;
 use copa::Copa;
 use cubic::Cubic;
+use fast::Fast;
+use htcp::Htcp;
 use hybla::Hybla;
 use illinois::Illinois;
 use ledbat::Ledbat;
 use newreno::NewReno;
 use pcc::CongestionControl;
 use pcp::Pcp;
+use scalable::Scalable;
 use sprout::Sprout;
 use udt::Udt;
 use vegas::Vegas;
+use veno::Veno;
 use westwood::Westwood;
 
 /// What makes a controller; its random choices, if any, come from the seed that it gets.
@@ -86,6 +96,13 @@ pub static BASELINES: &[Baseline] = &[
         constructor: |_| windowed(Bic::default(), Pacing::Linux),
     },
     Baseline {
+        name: "compound",
+        aliases: &[],
+        linux: None,
+        summary: "Compound: Tan, Song, Zhang and Sridharan, INFOCOM 2006, draft-sridharan-tcpm-ctcp-02",
+        constructor: |_| windowed(Compound::new(), Pacing::AckClocked),
+    },
+    Baseline {
         name: "copa",
         aliases: &[],
         linux: None,
@@ -112,6 +129,27 @@ pub static BASELINES: &[Baseline] = &[
         linux: None,
         summary: "CUBIC, paced as Linux paces where it has the fq queue",
         constructor: |_| windowed(Cubic::new(), Pacing::Linux),
+    },
+    Baseline {
+        name: "fast",
+        aliases: &[],
+        linux: None,
+        summary: "FAST: Wei, Jin, Low and Hegde, ToN 2006",
+        constructor: |_| windowed(Fast::new(), Pacing::Linux),
+    },
+    Baseline {
+        name: "htcp",
+        aliases: &[],
+        linux: Some("htcp"),
+        summary: "H-TCP: Leith and Shorten 2004, draft-leith-tcp-htcp-06",
+        constructor: |_| windowed(Htcp::new(), Pacing::AckClocked),
+    },
+    Baseline {
+        name: "htcp-paced",
+        aliases: &[],
+        linux: None,
+        summary: "H-TCP, paced as Linux paces where it has the fq queue",
+        constructor: |_| windowed(Htcp::new(), Pacing::Linux),
     },
     Baseline {
         name: "hybla",
@@ -170,6 +208,20 @@ pub static BASELINES: &[Baseline] = &[
         constructor: |seed| Box::new(Pcp::new(seed)),
     },
     Baseline {
+        name: "scalable",
+        aliases: &[],
+        linux: Some("scalable"),
+        summary: "Scalable TCP: Kelly 2003, as in Linux",
+        constructor: |_| windowed(Scalable, Pacing::AckClocked),
+    },
+    Baseline {
+        name: "scalable-paced",
+        aliases: &[],
+        linux: None,
+        summary: "Scalable TCP, paced as Linux paces where it has the fq queue",
+        constructor: |_| windowed(Scalable, Pacing::Linux),
+    },
+    Baseline {
         name: "sprout",
         aliases: &[],
         linux: None,
@@ -196,6 +248,20 @@ pub static BASELINES: &[Baseline] = &[
         linux: None,
         summary: "Vegas, paced as Linux paces where it has the fq queue",
         constructor: |_| windowed(Vegas::new(), Pacing::Linux),
+    },
+    Baseline {
+        name: "veno",
+        aliases: &[],
+        linux: Some("veno"),
+        summary: "Veno: Fu and Liew 2003, as in Linux",
+        constructor: |_| windowed(Veno::default(), Pacing::AckClocked),
+    },
+    Baseline {
+        name: "veno-paced",
+        aliases: &[],
+        linux: None,
+        summary: "Veno, paced as Linux paces where it has the fq queue",
+        constructor: |_| windowed(Veno::default(), Pacing::Linux),
     },
     Baseline {
         name: "westwood",

@@ -3,6 +3,7 @@
 //! As in Linux: a round's minimum round-trip time is compared (paper: its mean), the window doubles every round trip of
 //! slow start (paper: every other), and losses are found and answered as in NewReno.
 
+use crate::parts::round_min::{Round, RoundMin};
 use crate::parts::window::{Ack, Rule, Window};
 
 /// Packets in the queue below which the window grows and above which it shrinks (the paper's alpha and beta).
@@ -16,9 +17,7 @@ const MIN_SAMPLES: u32 = 3;
 /// Keeps a few packets in the queue.
 #[derive(Debug)]
 pub(crate) struct Vegas {
-    /// The minimum round-trip time of this round, in seconds.
-    round_min: f64,
-    samples: u32,
+    round: RoundMin,
     /// What the round before found, until the window was changed by it.
     finding: Finding,
 }
@@ -37,7 +36,7 @@ enum Finding {
 
 impl Vegas {
     pub fn new() -> Vegas {
-        Vegas { round_min: f64::INFINITY, samples: 0, finding: Finding::None }
+        Vegas { round: RoundMin::new(), finding: Finding::None }
     }
 
     fn take_finding(&mut self) -> Finding {
@@ -58,16 +57,13 @@ fn shrink(window: &mut Window, size: f64) {
 
 impl Rule for Vegas {
     fn on_ack(&mut self, _window: &Window, ack: &Ack) {
-        if ack.round {
-            self.finding = if self.samples < MIN_SAMPLES {
+        if let Some(Round { minimum, samples }) = self.round.update(ack) {
+            self.finding = if samples < MIN_SAMPLES {
                 Finding::TooFewSamples
             } else {
-                Finding::Delay { round: self.round_min, base: ack.rtt.min.min(self.round_min) }
+                Finding::Delay { round: minimum, base: ack.rtt.min.min(minimum) }
             };
-            (self.round_min, self.samples) = (f64::INFINITY, 0);
         }
-        self.round_min = self.round_min.min(ack.rtt.latest);
-        self.samples += 1;
     }
 
     fn slow_start(&mut self, window: &mut Window, ack: &Ack) {

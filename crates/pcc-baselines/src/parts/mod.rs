@@ -5,6 +5,7 @@ pub(crate) mod bbr;
 pub(crate) mod delivery_rate;
 pub(crate) mod hystart;
 pub(crate) mod persistent;
+pub(crate) mod round_min;
 pub(crate) mod rounds;
 pub(crate) mod rtt;
 pub(crate) mod window;

@@ -48,13 +48,13 @@ impl Machine {
 
     /// Runs every case with every seed, and gives what `finish` makes of the reports, the seeds of a case one after the other. Runs that `record`
     /// picks by their seed keep what plots over time need. Cases whose programs aren't there are left out, with a line about it, unless all are.
-    pub fn run(
+    pub fn run<R: Send>(
         &self,
         plan: &Plan,
         seeds: &[u64],
         record: impl Fn(u64) -> bool + Sync,
-        finish: impl Fn(RunReport) -> anyhow::Result<RunReport> + Sync,
-    ) -> anyhow::Result<Vec<RunReport>> {
+        finish: impl Fn(RunReport) -> anyhow::Result<R> + Sync,
+    ) -> anyhow::Result<Vec<R>> {
         let runs = plan.cases.len() * seeds.len();
         match self {
             Machine::Simulator { jobs } => {
@@ -83,7 +83,7 @@ impl Machine {
                     }
                 })?;
                 progress.finish();
-                let reports: Vec<RunReport> = reports.into_iter().flatten().collect();
+                let reports: Vec<R> = reports.into_iter().flatten().collect();
                 anyhow::ensure!(!reports.is_empty(), "{}", Vec::from_iter(skipped).join("; "));
                 skipped.iter().for_each(|reason| eprintln!("skipped: {reason}"));
                 Ok(reports)

@@ -2,10 +2,11 @@
 
 use super::machine::{Machine, On};
 use super::plots::{self, Drawn};
-use super::selection::{Selection, heading};
+use super::selection::{Selection, heading, of_seeds};
 use crate::output::{json_lines, show, write_file};
 use anyhow::Context;
-use pcc_lab::report::table;
+use pcc_lab::page::{RunLines, runs_page};
+use pcc_lab::report::{RunReport, Table};
 use pcc_lab::scenario::Plan;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,6 +16,7 @@ Examples:
   pcc lab run examples/scenarios/two-flows.toml
   pcc lab run figures/a05-shallow-buffer.toml --seeds 1..5 --json > results.jsonl
   pcc lab run examples/scenarios/lossy.toml --out plots
+  pcc lab run examples/scenarios/lossy.toml --html lossy.html    # then look at it with a browser
   pcc lab run examples/scenarios/lossy.toml --set link.loss=3% --set duration=60s
   pcc lab run examples/scenarios/lossy.toml --utility 'x^0.9 - 900*x*max(0, rtt_gradient) - 11.35*x*loss'
   sudo pcc lab run examples/scenarios/stacks.toml --on emulator";
@@ -41,13 +43,17 @@ pub struct Args {
     /// Write runs.jsonl, table.txt, and plots of the runs over time (SVG) into this directory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Write the table and the runs over time into this file: an HTML page to zoom and read, which needs no network and no other file.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 /// Runs a scenario, and prints or writes what came of it.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let plan = args.selection.plan()?;
     let seeds = args.selection.seeds(&plan)?;
-    run_plan(&plan, &seeds, &Means { on: args.on, jobs: args.jobs, json: args.json, out: args.out.as_deref() })?;
+    let [out, html] = [&args.out, &args.html].map(Option::as_deref);
+    run_plan(&plan, &seeds, &Means { on: args.on, jobs: args.jobs, json: args.json, out, html })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -57,6 +63,7 @@ pub struct Means<'a> {
     pub jobs: Option<u16>,
     pub json: bool,
     pub out: Option<&'a Path>,
+    pub html: Option<&'a Path>,
 }
 
 /// Runs each case with these seeds, and prints or writes what came of it.
@@ -66,29 +73,33 @@ pub struct Means<'a> {
 /// When a run fails, or results can't be written.
 pub fn run_plan(plan: &Plan, seeds: &[u64], means: &Means) -> anyhow::Result<()> {
     let machine = Machine::new(means.on, means.jobs)?;
-    if let Some(folder) = means.out {
+    for folder in means.out.into_iter().chain(means.html.and_then(Path::parent)) {
         // Before the work that would be lost.
         std::fs::create_dir_all(folder).with_context(|| format!("can't create {}", folder.display()))?;
     }
-    let drawn = means.out.is_some().then(|| Drawn::of(plan, seeds));
+    let drawn = (means.out.is_some() || means.html.is_some()).then(|| Drawn::of(plan, seeds));
     // Real time isn't to be lost if a later run fails.
     let at_once = means.json && means.on == On::Emulator;
-    let reports = machine.run(
+    let finished = machine.run(
         plan,
         seeds,
         |seed| drawn.is_some_and(|drawn| drawn.has(seed)),
         |report| {
-            if let Some(folder) = means.out.filter(|_| drawn.is_some_and(|drawn| drawn.has(report.seed))) {
+            let is_drawn = drawn.is_some_and(|drawn| drawn.has(report.seed));
+            if let Some(folder) = means.out.filter(|_| is_drawn) {
                 plots::draw(folder, &plan.scenario.title, &report)?;
             }
+            let lines = (means.html.is_some() && is_drawn).then(|| RunLines::of(&report));
             if at_once {
                 show(&json_lines([&report])?)?;
             }
-            Ok(report.without_details())
+            Ok((report.without_details(), lines))
         },
     )?;
+    let (reports, over_time): (Vec<RunReport>, Vec<Option<RunLines>>) = finished.into_iter().unzip();
     let lines = json_lines(&reports)?;
-    let text = format!("{}\n{}", heading(plan, seeds), table(&reports));
+    let table = Table::of(&reports);
+    let text = format!("{}\n{table}", heading(plan, seeds));
     match (means.json, at_once) {
         (true, true) => {}
         (true, false) => show(&lines)?,
@@ -97,6 +108,10 @@ pub fn run_plan(plan: &Plan, seeds: &[u64], means: &Means) -> anyhow::Result<()>
     if let Some(folder) = means.out {
         write_file(&folder.join("runs.jsonl"), &lines)?;
         write_file(&folder.join("table.txt"), &text)?;
+    }
+    if let Some(page) = means.html {
+        let over_time: Vec<RunLines> = over_time.into_iter().flatten().collect();
+        write_file(page, &runs_page(&plan.scenario.title, &of_seeds(seeds), &table, &over_time)?)?;
     }
     Ok(())
 }

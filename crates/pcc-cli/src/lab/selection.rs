@@ -75,10 +75,15 @@ fn setting(text: &str) -> Result<(String, Value), String> {
 
 /// What the results of a scenario are headed with.
 pub fn heading(plan: &Plan, seeds: &[u64]) -> String {
-    let seeds = match seeds {
+    let title = &plan.scenario.title;
+    format!("{title}{}{}", if title.is_empty() { "" } else { "; " }, of_seeds(seeds))
+}
+
+/// What results have of these seeds.
+pub fn of_seeds(seeds: &[u64]) -> String {
+    match seeds {
         [seed] => format!("seed {seed}"),
         [first, .., last] => format!("medians of the seeds {first} to {last}"),
         [] => String::new(),
-    };
-    format!("{}{}{seeds}", plan.scenario.title, if plan.scenario.title.is_empty() { "" } else { "; " })
+    }
 }

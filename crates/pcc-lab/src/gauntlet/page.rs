@@ -4,12 +4,15 @@ use super::measure::Course;
 use super::metric::Metric;
 use super::objective::OBJECTIVES;
 use super::score::{ControllerScore, Scoreboard, ScoredCase};
+use crate::page::Page;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-const PAGE: &str = include_str!("page/page.html");
-const STYLE: &str = include_str!("page/page.css");
-const SCRIPT: &str = include_str!("page/page.js");
+const PAGE: Page = Page {
+    body: include_str!("page/body.html"),
+    style: include_str!("page/page.css"),
+    script: include_str!("page/page.js"),
+};
 
 /// What the script shows.
 #[derive(Serialize)]
@@ -63,9 +66,7 @@ impl Scoreboard {
             scores: self.scores(),
             cases: self.cases().iter().map(|scored| self.case_data(scored)).collect(),
         };
-        // A name must not end the script that the data are in.
-        let data = serde_json::to_string(&data)?.replace('<', "\\u003c");
-        Ok(PAGE.replace("/*STYLE*/", STYLE).replace("/*SCRIPT*/", SCRIPT).replace("/*DATA*/", &data))
+        PAGE.with(&data)
     }
 
     fn case_data<'a>(&self, scored: &'a ScoredCase) -> CaseData<'a> {

@@ -3,10 +3,12 @@
 use super::case::{CaseSet, GauntletCase};
 use super::measure::{Course, course, measure};
 use super::metric::Metric;
+use crate::report::RunReport;
 use crate::run::{in_order, simulate};
 use crate::scenario::ScenarioError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// What a controller did in a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,15 +52,21 @@ impl CaseRun {
         let case = GauntletCase::draw(self.set, self.seed, self.case);
         let plan = case.plan(std::slice::from_ref(&self.controller))?;
         let run = simulate(&plan.cases[0], case.run_seed(), false)?;
-        Ok(CaseResult {
+        Ok(self.result(plan.scenario.duration, &run))
+    }
+
+    /// What a run of its scenario, which took so long, shows; also one on real traffic.
+    pub fn result(&self, duration: Duration, run: &RunReport) -> CaseResult {
+        let case = GauntletCase::draw(self.set, self.seed, self.case);
+        CaseResult {
             set: self.set,
             seed: self.seed,
             case: self.case,
             name: case.name(),
             controller: self.controller.clone(),
-            metrics: measure(&case, &run, plan.scenario.duration),
-            course: course(&case, &run, plan.scenario.duration),
-        })
+            metrics: measure(&case, run, duration),
+            course: course(&case, run, duration),
+        }
     }
 }
 

@@ -12,4 +12,5 @@ pub(crate) use colour::COLOURS;
 pub use colour::{Colour, GREY, colour};
 pub use drawing::{Curve, Drawing, Mark, Panel, PlotError};
 pub(crate) use series::binned;
+pub(crate) use timeline::lines;
 pub use timeline::timeline;

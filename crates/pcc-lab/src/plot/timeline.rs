@@ -23,17 +23,7 @@ const MAX_DECIDERS: usize = 4;
 ///
 /// When plotters refuses, which it doesn't for finite numbers.
 pub fn timeline(title: &str, run: &RunReport) -> Result<String, PlotError> {
-    let bins = run.outcome.links.iter().map(|link| link.queue.len());
-    let bins = bins.chain(run.outcome.flows.iter().map(|flow| flow.bins.len())).max().unwrap_or(0);
-    let seconds = bins as f64 * BIN.as_secs_f64();
-    let flows = shown(run);
-    let mut panels = vec![rates(run, &flows, bins), queues(run), round_trips(run, &flows)];
-    let ours = flows.iter().enumerate().filter_map(|(index, flow)| {
-        let events = run.events.get(flow.range.start).filter(|events| !events.is_empty())?;
-        Some(decisions::panel(&flow.name, events, colour(index), seconds))
-    });
-    panels.extend(ours.take(MAX_DECIDERS));
-    panels.retain(|panel| !panel.curves.is_empty());
+    let (seconds, panels) = lines(run);
     let case = run.case.iter().map(|(name, label)| format!("{name} = {label}, "));
     let shaded = panels.iter().any(|panel| !panel.bands.is_empty());
     let bands = if shaded { "; shaded: yellow while starting, green while moving" } else { "" };
@@ -45,6 +35,22 @@ pub fn timeline(title: &str, run: &RunReport) -> Result<String, PlotError> {
         panel_height: 190,
     }
     .svg()
+}
+
+/// How many seconds a recorded run took, and its panels.
+pub(crate) fn lines(run: &RunReport) -> (f64, Vec<Panel>) {
+    let bins = run.outcome.links.iter().map(|link| link.queue.len());
+    let bins = bins.chain(run.outcome.flows.iter().map(|flow| flow.bins.len())).max().unwrap_or(0);
+    let seconds = bins as f64 * BIN.as_secs_f64();
+    let flows = shown(run);
+    let mut panels = vec![rates(run, &flows, bins), queues(run), round_trips(run, &flows)];
+    let ours = flows.iter().enumerate().filter_map(|(index, flow)| {
+        let events = run.events.get(flow.range.start).filter(|events| !events.is_empty())?;
+        Some(decisions::panel(&flow.name, events, colour(index), seconds))
+    });
+    panels.extend(ours.take(MAX_DECIDERS));
+    panels.retain(|panel| !panel.curves.is_empty());
+    (seconds, panels)
 }
 
 /// One flow, or all of a `[[flow]]`.

@@ -1,4 +1,4 @@
-//! What a run showed, in numbers: a [`RunReport`] for each run, a [`table()`] of many, and a comparison of the simulator with the
+//! What a run showed, in numbers: a [`RunReport`] for each run, a [`Table`] of many, and a comparison of the simulator with the
 //! emulator.
 
 mod compare;
@@ -12,4 +12,4 @@ pub use compare::{Comparison, compare, comparison_table};
 pub use data::{EmulatorReport, FlowReport, LinkReport, RealReport, RunReport};
 pub(crate) use fairness::jain_at;
 pub use metrics::METRICS;
-pub use table::{aligned, median, table};
+pub use table::{Table, aligned, median};

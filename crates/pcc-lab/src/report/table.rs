@@ -1,6 +1,8 @@
 //! Reports as a table for people.
 
 use super::data::{EmulatorReport, RunReport};
+use serde::Serialize;
+use std::fmt;
 
 /// A column: its heading, its metric, what to multiply by, and digits behind the point.
 type Column = (&'static str, &'static str, f64, usize);
@@ -31,16 +33,40 @@ const COLUMNS: [Column; 19] = [
 /// Metrics of what may never happen in a run.
 const MAY_NEVER_HAPPEN: [&str; 5] = ["convergence", "deviation", "fct-mean", "fct-median", "fct-p95"];
 
-/// The table of many runs: a line for each case and flow, with medians over the seeds. `runs` has the seeds of a case one after the other.
-///
-/// A run on real traffic that doesn't count is left out of a median if there are others, and named below the table.
-pub fn table(runs: &[RunReport]) -> String {
-    let cases: Vec<&[RunReport]> = runs.chunk_by(|a, b| a.case == b.case).collect();
-    let Some(first) = runs.first() else { return String::new() };
+/// Many runs as a table.
+#[derive(Clone, Debug, Serialize)]
+pub struct Table {
+    /// The headings, then a line for each case and flow, with medians over the seeds; all of the same length.
+    pub rows: Vec<Vec<String>>,
+    /// How many of the first columns are names.
+    pub names: usize,
+    /// What is said below it, line by line.
+    pub notes: String,
+}
+
+impl Table {
+    /// The table of runs, of which the seeds of a case come one after the other.
+    ///
+    /// A run on real traffic that doesn't count is left out of a median if there are others, and named in the notes.
+    pub fn of(runs: &[RunReport]) -> Table {
+        let names = runs.first().map_or(0, |first| first.case.len() + 1);
+        Table { rows: rows(runs, names), names, notes: notes(runs) }
+    }
+}
+
+/// For people at a terminal.
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", aligned(&self.rows, self.names), self.notes)
+    }
+}
+
+fn rows(runs: &[RunReport], names: usize) -> Vec<Vec<String>> {
+    let Some(first) = runs.first() else { return Vec::new() };
     let mut rows = vec![first.case.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>()];
     rows[0].push("flow".to_owned());
     rows[0].extend(COLUMNS.map(|(heading, ..)| heading.to_owned()));
-    for case in &cases {
+    for case in of_cases(runs) {
         let labels = case[0].case.iter().map(|(_, label)| label.clone());
         for (index, flow) in case[0].flows.iter().enumerate() {
             let name = if flow.count > 1 { format!("{} x{}", flow.name, flow.count) } else { flow.name.clone() };
@@ -52,14 +78,21 @@ pub fn table(runs: &[RunReport]) -> String {
             rows.push(labels.clone().chain([name]).chain(COLUMNS.map(value)).collect());
         }
     }
-    let fixed = first.case.len() + 1;
-    for column in (fixed..rows[0].len()).rev() {
+    for column in (names..rows[0].len()).rev() {
         if rows[1..].iter().all(|row| row[column].is_empty()) {
             rows.iter_mut().for_each(|row| drop(row.remove(column)));
         }
     }
-    let mut text = aligned(&rows, fixed);
-    for case in cases {
+    rows
+}
+
+fn of_cases(runs: &[RunReport]) -> impl Iterator<Item = &[RunReport]> {
+    runs.chunk_by(|a, b| a.case == b.case)
+}
+
+fn notes(runs: &[RunReport]) -> String {
+    let mut text = String::new();
+    for case in of_cases(runs) {
         if let Some(jain) = median(case.iter().filter_map(|run| run.jain).collect()) {
             let labels: String = case[0].case.iter().map(|(name, label)| format!("{name} = {label}, ")).collect();
             text += &format!("{labels}Jain's index of all flows: {jain:.3}\n");

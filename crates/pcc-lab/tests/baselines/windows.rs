@@ -5,8 +5,23 @@ use pcc::Time;
 use pcc_lab::sim::{PACKET_BYTES, Simulation};
 use std::time::Duration;
 
-const WINDOW_BASED: [&str; 10] =
-    ["bic", "cubic", "cubic-hystart", "hybla", "illinois", "ledbat", "newreno", "newreno-paced", "vegas", "westwood"];
+const WINDOW_BASED: [&str; 15] = [
+    "bic",
+    "compound",
+    "cubic",
+    "cubic-hystart",
+    "fast",
+    "htcp",
+    "hybla",
+    "illinois",
+    "ledbat",
+    "newreno",
+    "newreno-paced",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+];
 
 /// A window in packets as a rate in Mbit/s.
 fn window_rate(packets: f64, rtt_ms: u64) -> f64 {
@@ -37,6 +52,45 @@ fn cubic_follows_its_response_function() {
         let (rate, newreno) = (settled("cubic", &path, 400), settled("newreno", &path, 400));
         assert!((0.85..1.15).contains(&(rate / expected)), "loss {loss}: {rate} instead of {expected} Mbit/s");
         assert!(rate > 1.5 * newreno, "loss {loss}: {rate} Mbit/s, NewReno has {newreno}");
+    }
+}
+
+/// A packet adds 0.01 and a loss takes ln(8/7) in logarithms, so that the mean window is ln(1.01) / (p ln(8/7)), whatever the round trip.
+#[test]
+fn scalable_follows_its_response_function() {
+    for (loss, rtt_ms) in [(1e-4, 50), (1e-4, 100), (3e-4_f64, 100)] {
+        let expected = window_rate(1.01_f64.ln() / (loss * (8.0 / 7.0_f64).ln()), rtt_ms);
+        let rate = settled("scalable", &link(1000.0, rtt_ms, loss, 50_000_000), 400);
+        assert!((0.85..1.15).contains(&(rate / expected)), "loss {loss}: {rate} instead of {expected} Mbit/s");
+    }
+}
+
+/// Without a queue a loss takes a fifth: the square root of (2 - b) / (2 b p) with b = 0.2.
+#[test]
+fn veno_follows_the_square_root_of_random_loss() {
+    for loss in [0.001, 0.01_f64] {
+        let expected = window_rate((1.8 / (0.4 * loss)).sqrt(), 30);
+        let rate = settled("veno", &link(1000.0, 30, loss, 10_000_000), 400);
+        assert!((0.85..1.15).contains(&(rate / expected)), "loss {loss}: {rate} instead of {expected} Mbit/s");
+    }
+}
+
+/// H-TCP's loss leaves what the path holds: half a bandwidth-delay product of buffer is enough, which it isn't for NewReno.
+#[test]
+fn htcp_backs_off_to_what_the_path_holds() {
+    let path = link(20.0, 80, 0.0, 100_000);
+    let (htcp, newreno) = (settled("htcp", &path, 120), settled("newreno", &path, 120));
+    assert!(htcp > 0.98 * 20.0 && newreno < 0.97 * 20.0, "H-TCP {htcp} Mbit/s, NewReno {newreno}");
+}
+
+/// Slow start ends with a loss; NewReno then takes thousands of round trips to fill a path of 16,667 packets.
+#[test]
+fn htcp_and_compound_and_scalable_fill_a_long_path() {
+    let path = link(1000.0, 200, 0.0, 2_500_000);
+    let newreno = settled("newreno", &path, 60);
+    for name in ["htcp", "compound", "scalable"] {
+        let rate = settled(name, &path, 60);
+        assert!(rate > 1.3 * newreno, "{name}: {rate} Mbit/s, NewReno has {newreno}");
     }
 }
 
@@ -85,7 +139,7 @@ fn illinois_and_westwood_bear_random_loss() {
 #[test]
 fn delay_based_controllers_keep_their_queue() {
     let path = link(20.0, 40, 0.0, 2_000_000);
-    for (name, seconds, queue_ms) in [("vegas", 60, 1.2..3.1), ("ledbat", 300, 90.0..110.0)] {
+    for (name, seconds, queue_ms) in [("vegas", 60, 1.2..3.1), ("fast", 60, 11.4..12.6), ("ledbat", 300, 90.0..110.0)] {
         let simulation = simulation(&[name], &path, seconds);
         let measure_from = simulation.duration * 9 / 10;
         let result = Simulation { measure_from, ..simulation }.run().flows.remove(0);

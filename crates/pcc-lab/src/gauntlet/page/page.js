@@ -1,18 +1,10 @@
-"use strict";
 // Everything that is shown follows from the data and from these choices; the span is the part of a run in seconds, or all of it.
-const data = JSON.parse(document.getElementById("data").textContent);
 const chosen = { objective: data.objectives.indexOf("mixed"), controller: 0, case: null, span: null };
 
-const element = (id) => document.getElementById(id);
-const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
 const percent = (share) => (share * 100).toFixed(1);
-const number = (value) => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3));
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 const regret = (c, controller = chosen.controller) => c.regrets[chosen.objective][controller];
 const bar = (share) => `<span class="bar" style="width:${(share * 6).toFixed(2)}em"></span>`;
-const row = (cells, attributes = "") => `<tr${attributes}>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
-const head = (names) => `<thead><tr>${names.map((name) => `<th>${escaped(name)}</th>`).join("")}</tr></thead>`;
-const goes = (what, selected) => ` tabindex="0" data-go="${what}"${selected ? ' class="selected"' : ""}`;
 // From light to dark: no regret to all.
 const colour = (share) => `hsl(8 75% ${(93 - 62 * Math.sqrt(share)).toFixed(0)}%)`;
 
@@ -78,83 +70,32 @@ function showKinds() {
         const values = groups.get(key);
         const cells = [dimension === before ? "" : escaped(dimension), escaped(kind), values.length, percent(mean(values)), bar(mean(values))];
         before = dimension;
-        return row(cells);
+        return row(cells, "", 2);
     });
-    element("kinds").innerHTML = `${head(["dimension", "kind", "cases", "mean regret", ""])}<tbody>${rows.join("")}</tbody>`;
+    element("kinds").innerHTML = `${head(["dimension", "kind", "cases", "mean regret", ""], 2)}<tbody>${rows.join("")}</tbody>`;
 }
 
 function showCases() {
     const words = element("filter").value.toLowerCase();
     const found = data.cases.filter((c) => c.name.toLowerCase().includes(words)).sort((a, b) => regret(b) - regret(a));
     const rows = found.map((c) =>
-        row([percent(regret(c)), bar(regret(c)), escaped(c.name)], goes(`case-${c.number}`, c.number === chosen.case)));
-    element("cases").innerHTML = `${head(["regret", "", "case"])}<tbody>${rows.join("")}</tbody>`;
+        row([percent(regret(c)), bar(regret(c)), escaped(c.name)], goes(`case-${c.number}`, c.number === chosen.case), 3));
+    element("cases").innerHTML = `${head(["regret", "", "case"], 3)}<tbody>${rows.join("")}</tbody>`;
 }
 
 // The colours of Okabe and Ito, which most people can tell apart.
 const colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d1f", "#7f7f7f"];
 const lineColour = (controller) => colours[controller % colours.length];
 
-const plot = { width: 620, height: 260, left: 50, bottom: 30, top: 10 };
-const end = (c) => c.courses[0].window * c.courses[0].throughput.length;
-const span = (c) => chosen.span || [0, end(c)];
-const timeAt = (c, x) => span(c)[0] + (span(c)[1] - span(c)[0]) * (x - plot.left) / (plot.width - plot.left);
-
-// Throughput over time: each controller's line; what the pointer is at is said below.
+// Throughput over time: each controller's line.
 function courses(c) {
-    const { width, height, left, bottom, top } = plot;
-    const [from, to] = span(c);
-    const { window } = c.courses[0];
-    const inside = (index) => (index + 0.5) * window >= from && (index + 0.5) * window <= to;
-    const most = Math.max(1e-9, ...c.courses.flatMap((course) => course.throughput.filter((_, index) => inside(index))));
-    const x = (seconds) => left + (width - left) * (seconds - from) / (to - from);
-    const y = (rate) => height - bottom - (height - bottom - top) * rate / most;
-    const lines = c.courses.map((course, controller) => {
-        const points = course.throughput.map((rate, index) => [index, rate]).filter(([index]) => inside(index));
-        const path = points.map(([index, rate]) => `${x((index + 0.5) * window).toFixed(1)},${y(rate).toFixed(1)}`).join(" ");
-        const wide = controller === chosen.controller ? 2.5 : 1;
-        return `<polyline points="${path}" fill="none" stroke="${lineColour(controller)}" stroke-width="${wide}"/>`;
-    });
-    const marks = [0, 0.5, 1].map((share) =>
-        `<line x1="${left}" x2="${width}" y1="${y(most * share)}" y2="${y(most * share)}"/>` +
-        `<text x="${left - 5}" y="${y(most * share) + 4}" text-anchor="end">${number(most * share)}</text>`);
-    const times = [0, 0.25, 0.5, 0.75, 1].map((share) => from + (to - from) * share).map((seconds, index) =>
-        `<text x="${x(seconds)}" y="${height - 10}" text-anchor="${["start", "middle", "middle", "middle", "end"][index]}">${seconds.toFixed(2)} s</text>`);
-    return `<svg id="courses" viewBox="0 0 ${width} ${height}" role="img" aria-label="Throughput over time, Mbit/s">` +
-        `${marks.join("")}${times.join("")}<rect id="drawn" y="${top}" height="${height - bottom - top}" width="0"/>${lines.join("")}</svg>` +
-        `<p class="note" id="there">Throughput in Mbit/s. Point at a time to read it; drag to zoom, double-click to see all of the run.</p>`;
-}
-
-// Where on the plot an event is, within its bounds.
-function at(event) {
-    const box = element("courses").getBoundingClientRect();
-    return Math.min(plot.width, Math.max(plot.left, (event.clientX - box.left) * plot.width / box.width));
-}
-
-function listenToCourses(c) {
-    const figure = element("courses");
-    let begun = null;
-    figure.addEventListener("pointerdown", (event) => { begun = at(event); event.preventDefault(); });
-    figure.addEventListener("pointermove", (event) => {
-        const index = Math.min(c.courses[0].throughput.length - 1, Math.floor(timeAt(c, at(event)) / c.courses[0].window));
-        const rates = data.controllers.map((name, controller) =>
-            `<b style="color:${lineColour(controller)}">${escaped(name)}</b> ${number(c.courses[controller].throughput[index])}`);
-        element("there").innerHTML = `${timeAt(c, at(event)).toFixed(2)} s: ${rates.join(", ")} Mbit/s`;
-        if (begun !== null) {
-            element("drawn").setAttribute("x", Math.min(begun, at(event)));
-            element("drawn").setAttribute("width", Math.abs(begun - at(event)));
-        }
-    });
-    figure.addEventListener("pointerup", (event) => {
-        const [from, to] = [begun, at(event)].sort((a, b) => a - b).map((x) => timeAt(c, x));
-        // Shorter than two windows there is nothing to see.
-        if (begun !== null && to - from > 2 * c.courses[0].window) {
-            chosen.span = [from, to];
-            showDetails();
-        }
-        begun = null;
-    });
-    figure.addEventListener("dblclick", () => { chosen.span = null; showDetails(); });
+    const curves = c.courses.map(({ window, throughput }, controller) => ({
+        name: data.controllers[controller],
+        colour: lineColour(controller),
+        mark: controller === chosen.controller ? "bold" : "line",
+        points: throughput.map((rate, index) => [(index + 0.5) * window, rate]),
+    }));
+    return { seconds: c.courses[0].window * c.courses[0].throughput.length, panels: [{ label: "Throughput, Mbit/s", curves, bands: [] }] };
 }
 
 function showDetails() {
@@ -170,9 +111,10 @@ function showDetails() {
             goes(`controller-${index}`, index === chosen.controller)));
     const names = ["controller", "regret", ...metrics.map((metric) => `${metric} ${data.units[metric]}`.trim())];
     element("details").innerHTML =
-        `<h3>${escaped(c.name)}</h3><div class="wide"><table>${head(names)}<tbody>${rows.join("")}</tbody></table></div>` + courses(c) +
+        `<h3>${escaped(c.name)}</h3><div class="wide"><table>${head(names)}<tbody>${rows.join("")}</tbody></table></div><div id="courses"></div>` +
         `<p class="note">As a scenario, for <code>pcc lab run FILE --seed ${c.number} --out plots</code>:</p><pre>${escaped(c.scenario)}</pre>`;
-    listenToCourses(c);
+    const { seconds, panels } = courses(c);
+    showLines(element("courses"), panels, seconds, chosen);
 }
 
 function show() {
@@ -195,7 +137,6 @@ function go(where) {
     }
 }
 
-const options = (names) => names.map((name, index) => `<option value="${index}">${escaped(name)}</option>`).join("");
 element("title").textContent = data.title;
 element("objective").innerHTML = options(data.objectives);
 element("controller").innerHTML = options(data.controllers);
@@ -203,8 +144,6 @@ for (const what of ["objective", "controller"]) {
     element(what).addEventListener("change", (event) => { chosen[what] = Number(event.target.value); show(); });
 }
 element("filter").addEventListener("input", showCases);
-const target = (event) => event.target.closest("[data-go]");
-document.addEventListener("click", (event) => { if (target(event)) go(target(event).dataset.go); });
-document.addEventListener("keydown", (event) => { if (event.key === "Enter" && target(event)) go(target(event).dataset.go); });
+listenToClicks(go);
 show();
 go(location.hash.slice(1));
