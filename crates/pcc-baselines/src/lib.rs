@@ -15,6 +15,8 @@
 //! | `cubic` | CUBIC: RFC 9438 |
 //! | `cubic-hystart` | CUBIC, with HyStart++ (RFC 9406) in the first slow start, paced |
 //! | `cubic-paced` | CUBIC, paced as Linux paces where it has the fq queue |
+//! | `dctcp` | DCTCP: RFC 8257 |
+//! | `dctcp-paced` | DCTCP, paced as Linux paces where it has the fq queue |
 //! | `hybla` | Hybla: Caini and Firrincieli 2004, as in Linux |
 //! | `hybla-paced` | Hybla, paced as Linux paces where it has the fq queue |
 //! | `illinois` | Illinois: Liu, Basar and Srikant 2008 |

@@ -9,6 +9,7 @@ mod bbr3;
 mod bic;
 mod copa;
 mod cubic;
+mod dctcp;
 mod hybla;
 mod illinois;
 mod ledbat;
@@ -25,6 +26,7 @@ use bbr3::Bbr3;
 use bic::Bic;
 use copa::Copa;
 use cubic::Cubic;
+use dctcp::Dctcp;
 use hybla::Hybla;
 use illinois::Illinois;
 use ledbat::Ledbat;
@@ -112,6 +114,20 @@ pub static BASELINES: &[Baseline] = &[
         linux: None,
         summary: "CUBIC, paced as Linux paces where it has the fq queue",
         constructor: |_| windowed(Cubic::new(), Pacing::Linux),
+    },
+    Baseline {
+        name: "dctcp",
+        aliases: &[],
+        linux: Some("dctcp"),
+        summary: "DCTCP: RFC 8257",
+        constructor: |_| windowed(Dctcp::new(), Pacing::AckClocked),
+    },
+    Baseline {
+        name: "dctcp-paced",
+        aliases: &[],
+        linux: None,
+        summary: "DCTCP, paced as Linux paces where it has the fq queue",
+        constructor: |_| windowed(Dctcp::new(), Pacing::Linux),
     },
     Baseline {
         name: "hybla",
