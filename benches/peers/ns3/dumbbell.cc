@@ -9,6 +9,8 @@
 // - The queue is drop-tail in bytes with the packet in service. ns-3 does not count that one: its limit is a full-sized
 //   packet lower. Its link layer adds 2 bytes to each packet: rate and limit are raised by that much.
 // - Without flow control of the devices, address assignment has nothing to attach its FqCoDel to.
+// With --mark-above the bottleneck has instead a queue that marks what comes while so many packets or more wait (RED without
+// average and chance, as RFC 8257 wants it). A packet in service and one in the device's queue aren't counted.
 // As in Linux: SACK, timestamps, PRR, initial window 10, delayed acknowledgements. The minimum RTO stays at ns-3's 1 s:
 // with 200 ms its controllers get stuck in timeouts. Any attribute of ns-3 is an option (--ns3::Class::Attribute=value).
 
@@ -19,6 +21,7 @@
 #include "ns3/point-to-point-module.h"
 #include "ns3/traffic-control-module.h"
 
+#include <algorithm>
 #include <ctime>
 #include <iomanip>
 #include <iostream>
@@ -63,9 +66,34 @@ Ipv4Address AssignAddresses(const NetDeviceContainer& devices, uint32_t network)
     Ipv4AddressHelper helper(Ipv4Address(0x0a000000 + (network << 8)), "255.255.255.0");
     Ipv4InterfaceContainer interfaces = helper.Assign(devices);
     for (auto device = devices.Begin(); device != devices.End(); ++device) {
-        NS_ABORT_IF((*device)->GetNode()->GetObject<TrafficControlLayer>()->GetRootQueueDiscOnDevice(*device));
+        Ptr<QueueDisc> root = (*device)->GetNode()->GetObject<TrafficControlLayer>()->GetRootQueueDiscOnDevice(*device);
+        NS_ABORT_IF(root && !DynamicCast<RedQueueDisc>(root));
     }
     return interfaces.GetAddress(1);
+}
+
+// Has the first device queue in a RED that marks from `packets` on; the queue discipline.
+Ptr<QueueDisc> MarkAbove(const NetDeviceContainer& devices, uint64_t packets) {
+    for (auto device = devices.Begin(); device != devices.End(); ++device) {
+        PointerValue queue;
+        (*device)->GetAttribute("TxQueue", queue);
+        queue.Get<Queue<Packet>>()->SetAttribute("MaxSize", StringValue("1p"));
+        Ptr<NetDeviceQueueInterface> interface = CreateObject<NetDeviceQueueInterface>();
+        interface->GetTxQueue(0)->ConnectQueueTraces(queue.Get<Queue<Packet>>());
+        (*device)->AggregateObject(interface);
+    }
+    TrafficControlHelper red;
+    red.SetRootQueueDisc("ns3::RedQueueDisc", "MinTh", DoubleValue(packets), "MaxTh", DoubleValue(packets), "QW",
+                         DoubleValue(1), "Gentle", BooleanValue(false), "UseEcn", BooleanValue(true), "UseHardDrop",
+                         BooleanValue(false), "MaxSize", StringValue("1000p"));
+    red.Install(devices.Get(1));
+    return red.Install(devices.Get(0)).Get(0);
+}
+
+// Looks at the length of a queue again and again.
+void Sample(Ptr<QueueDisc> queue, std::vector<uint32_t>* lengths, Time every) {
+    lengths->push_back(queue->GetNPackets());
+    Simulator::Schedule(every, &Sample, queue, lengths, every);
 }
 
 double Mbps(uint64_t bytes, double seconds) { return bytes * 8 / seconds / 1e6; }
@@ -75,7 +103,7 @@ double Mbps(uint64_t bytes, double seconds) { return bytes * 8 / seconds / 1e6; 
 int main(int argc, char** argv) {
     std::string tcp = "TcpCubic", starts = "0";
     double mbps = 100, rttMs = 30, loss = 0, seconds = 60;
-    uint64_t queue = 75000;
+    uint64_t queue = 75000, markAbove = 0;
     uint32_t seed = 1;
     CommandLine cmd;
     cmd.AddValue("tcp", "controller: the name of an ns-3 class (TcpWestwood is Westwood+)", tcp);
@@ -83,6 +111,7 @@ int main(int argc, char** argv) {
     cmd.AddValue("rtt", "without queueing, ms", rttMs);
     cmd.AddValue("loss", "probability that a data packet is lost before the queue", loss);
     cmd.AddValue("queue", "limit in bytes, with the packet in service, at least 3000", queue);
+    cmd.AddValue("mark-above", "packets in the queue from which on it marks; 0 for a drop-tail queue", markAbove);
     cmd.AddValue("seconds", "simulated time", seconds);
     cmd.AddValue("seed", "of the random losses", seed);
     cmd.AddValue("starts", "when each flow starts, s, separated by commas", starts);
@@ -111,6 +140,7 @@ int main(int argc, char** argv) {
 
     uint64_t limit = (queue - PACKET) * FRAMED / PACKET;
     NetDeviceContainer bottleneck = Link(router, receiver, mbps, MicroSeconds(rttMs * 500), limit);
+    Ptr<QueueDisc> marking = markAbove > 0 ? MarkAbove(bottleneck, markAbove) : nullptr;
     Ipv4Address destination = AssignAddresses(bottleneck, 0);
     for (uint32_t i = 0; i < flows.size(); ++i) {
         NetDeviceContainer access = Link(senders.Get(i), router, 100000, Time(0), 1000000000);
@@ -134,6 +164,10 @@ int main(int argc, char** argv) {
         }
     });
 
+    std::vector<uint32_t> lengths;
+    if (marking) {
+        Simulator::Schedule(Seconds(seconds / 5), &Sample, marking, &lengths, MicroSeconds(rttMs * 10));
+    }
     Simulator::Stop(Seconds(seconds));
     std::clock_t begin = std::clock();
     Simulator::Run();
@@ -155,6 +189,14 @@ int main(int argc, char** argv) {
     std::cout << "{\"tcp\":\"" << tcp << "\",\"goodput_mbps\":[" << mean.str() << "],\"second_half_mbps\":["
               << second.str() << "],\"packets\":" << packets << ",\"dropped\":" << buffer->GetTotalDroppedPackets()
               << ",\"events\":" << Simulator::GetEventCount() << ",\"cpu_s\":" << cpu
-              << ",\"simulated_s_per_cpu_s\":" << seconds / cpu << "}" << std::endl;
+              << ",\"simulated_s_per_cpu_s\":" << seconds / cpu;
+    if (marking) {
+        std::sort(lengths.begin(), lengths.end());
+        auto quantile = [&lengths](double share) { return lengths[static_cast<size_t>(share * (lengths.size() - 1))]; };
+        std::cout << ",\"marked\":" << marking->GetStats().GetNMarkedPackets(RedQueueDisc::FORCED_MARK)
+                  << ",\"queue_packets\":{\"p1\":" << quantile(0.01) << ",\"p50\":" << quantile(0.5)
+                  << ",\"p99\":" << quantile(0.99) << "}";
+    }
+    std::cout << "}" << std::endl;
     Simulator::Destroy();
 }

@@ -16,6 +16,8 @@
 //! | `cubic` | CUBIC: RFC 9438 |
 //! | `cubic-hystart` | CUBIC, with HyStart++ (RFC 9406) in the first slow start, paced |
 //! | `cubic-paced` | CUBIC, paced as Linux paces where it has the fq queue |
+//! | `dctcp` | DCTCP: RFC 8257 |
+//! | `dctcp-paced` | DCTCP, paced as Linux paces where it has the fq queue |
 //! | `fast` | FAST: Wei, Jin, Low and Hegde, ToN 2006 |
 //! | `htcp` | H-TCP: Leith and Shorten 2004, draft-leith-tcp-htcp-06 |
 //! | `htcp-paced` | H-TCP, paced as Linux paces where it has the fq queue |

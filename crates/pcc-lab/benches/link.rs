@@ -17,7 +17,7 @@ const FLOWS: u32 = 8;
 fn per_packet(criterion: &mut Criterion) {
     let delay = || PathConfig::delay_only(Duration::from_millis(15));
     let bottleneck = |queue| PathConfig { capacity: RATE.into(), queue, ..delay() };
-    let queue = |kind, limit| bottleneck(QueueConfig { kind, limit });
+    let queue = |kind, limit| bottleneck(QueueConfig::new(kind, limit));
     let trace = || Capacity::Trace(Arc::new(Trace::lte(1, RATE, Duration::from_secs(60))));
     let paths = [
         ("delay only", delay()),

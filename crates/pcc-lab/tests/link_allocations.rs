@@ -10,7 +10,7 @@ const MS: Duration = Duration::from_millis(1);
 #[test]
 fn packets_cost_no_allocation() {
     let limit = Limit::Bytes(100_000);
-    for queue in QueueKind::ALL.iter().map(|kind| QueueConfig { kind: *kind, limit }) {
+    for queue in QueueKind::ALL.iter().map(|kind| QueueConfig::new(*kind, limit)) {
         let config = PathConfig {
             capacity: Rate::from_mbps(96.0).into(),
             queue,

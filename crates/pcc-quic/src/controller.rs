@@ -7,7 +7,7 @@ use crate::statistics::{Rounds, Statistics};
 use noq::{Connection, PathId};
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{Controller, ControllerMetrics};
-use pcc::{AckedPacket, CongestionControl, LostPacket, Phase, Rate, SentPacket, Time};
+use pcc::{AckedPacket, CongestionControl, Ecn, LostPacket, Phase, Rate, SentPacket, Time};
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -55,7 +55,7 @@ struct State {
     now: Time,
     /// Outcomes were reported since the last end of a batch.
     batch_open: bool,
-    /// The newest acknowledgement of the open batch: its packet counts as lost if it was marked (ECN).
+    /// The newest acknowledgement of the open batch: whether its packet was marked (ECN) comes later.
     held: Option<AckedPacket>,
     app_limited: bool,
     rtt: Duration,
@@ -244,11 +244,25 @@ impl Controller for Adapter {
         state.control.on_packet_lost(&LostPacket { time: now, number, sent, bytes });
     }
 
+    /// Lost packets were reported one by one; marks come only here, once for an acknowledgement that tells of some.
+    ///
+    /// noq compares the counts of marks in acknowledgements (RFC 9000, section 19.3.2), but keeps to itself how many packets were
+    /// marked, and which. The newest of the acknowledgement is taken for the only one. So it is where each packet is
+    /// acknowledged at once, as [`Transport`](crate::Transport) asks for and as a receiver should do for each mark (RFC 9000,
+    /// section 13.2.1). If it takes in several packets before it sends an acknowledgement, or one is lost or late, marks are
+    /// missed.
     fn on_congestion_event(&mut self, _: Instant, _: Instant, _: bool, is_ecn: bool, _: u64, _: u64) {
-        // Lost packets were reported one by one; a mark (RFC 9002, 7.1: to be treated as a loss) comes only here.
         let state = self.state();
-        if is_ecn && let Some(AckedPacket { time, number, sent, bytes, .. }) = state.held.take() {
+        if !is_ecn {
+            return;
+        }
+        let Some(packet) = state.held.take() else { return };
+        if state.control.ecn() == Ecn::Unused {
+            // noq sends all packets as capable of ECN: without a reaction the queue that marked would have no means left.
+            let AckedPacket { time, number, sent, bytes, .. } = packet;
             state.control.on_packet_lost(&LostPacket { time, number, sent, bytes });
+        } else {
+            state.control.on_packet_marked(&packet);
         }
     }
 
@@ -332,6 +346,7 @@ mod tests {
     #[derive(Debug)]
     struct Echo {
         seed: u64,
+        ecn: Ecn,
         calls: Sender<String>,
     }
 
@@ -347,6 +362,9 @@ mod tests {
         }
         fn on_packet_acked(&mut self, packet: &AckedPacket) {
             self.say(format!("acked {} after {:?}", packet.number, packet.rtt));
+        }
+        fn on_packet_marked(&mut self, packet: &AckedPacket) {
+            self.say(format!("marked {} after {:?}", packet.number, packet.rtt));
         }
         fn on_packet_lost(&mut self, packet: &LostPacket) {
             self.say(format!("lost {}", packet.number));
@@ -369,6 +387,9 @@ mod tests {
         fn in_flight_cap(&self) -> u64 {
             0
         }
+        fn ecn(&self) -> Ecn {
+            self.ecn
+        }
         fn deadline(&self) -> Option<Time> {
             Some(Time::from_nanos(5_000_000_000))
         }
@@ -376,9 +397,9 @@ mod tests {
 
     const MTU: u16 = 1200;
 
-    fn build(calls: Sender<String>, seed: u64, max_rate: Option<Rate>) -> Arc<Build> {
+    fn build(calls: Sender<String>, seed: u64, ecn: Ecn, max_rate: Option<Rate>) -> Arc<Build> {
         let make = move |start: &Start| Made {
-            control: Box::new(Echo { seed: start.seed, calls: calls.clone() }),
+            control: Box::new(Echo { seed: start.seed, ecn, calls: calls.clone() }),
             phase: Some(Arc::new(Mutex::new(Phase::Moving))),
         };
         Arc::new(Build::new(Arc::new(make), seed, max_rate))
@@ -393,9 +414,14 @@ mod tests {
     impl Path {
         /// A path on which an acknowledgement has arrived.
         fn new() -> Path {
+            Path::with(Ecn::Unused)
+        }
+
+        /// The same for a controller that does this with marks.
+        fn with(ecn: Ecn) -> Path {
             let (sender, calls) = channel();
             let origin = Instant::now();
-            let build = build(sender, 7, Some(Rate::from_mbps(8.0)));
+            let build = build(sender, 7, ecn, Some(Rate::from_mbps(8.0)));
             let mut path = Path { adapter: Adapter::new(build, origin, MTU), calls, origin };
             path.ack(0, 0, 99, false);
             path
@@ -448,14 +474,20 @@ mod tests {
     }
 
     #[test]
-    fn a_marked_packet_counts_as_lost() {
-        let mut path = Path::new();
-        path.send(1, 0);
-        path.send(2, 1);
-        path.ack(12, 1, 0, false);
-        path.ack(12, 2, 1, false);
-        path.adapter.on_congestion_event(path.at(12), path.at(2), false, true, 0, 1);
-        assert_eq!(path.calls()[2..], ["7: acked 0 after 11ms", "7: lost 1", "7: batch end"]);
+    fn a_marked_packet_counts_as_lost_where_marks_have_no_use() {
+        for (ecn, outcome) in [
+            (Ecn::Unused, "7: lost 1"),
+            (Ecn::Usable, "7: marked 1 after 10ms"),
+            (Ecn::Needed, "7: marked 1 after 10ms"),
+        ] {
+            let mut path = Path::with(ecn);
+            path.send(1, 0);
+            path.send(2, 1);
+            path.ack(12, 1, 0, false);
+            path.ack(12, 2, 1, false);
+            path.adapter.on_congestion_event(path.at(12), path.at(2), false, true, 0, 1);
+            assert_eq!(path.calls()[2..], ["7: acked 0 after 11ms", outcome, "7: batch end"]);
+        }
     }
 
     #[test]
@@ -475,7 +507,7 @@ mod tests {
     fn the_handshake_and_mtu_probes_are_kept_from_the_controller() {
         let (sender, calls) = channel();
         let origin = Instant::now();
-        let mut adapter = Adapter::new(build(sender, 0, None), origin, MTU);
+        let mut adapter = Adapter::new(build(sender, 0, Ecn::Unused, None), origin, MTU);
         adapter.on_packet_sent(origin, MTU, 0);
         adapter.acked(origin + Duration::from_millis(10), origin, MTU.into(), 0, true, Duration::from_millis(10));
         adapter.on_packet_sent(origin + Duration::from_millis(10), 300, 0);

@@ -3,7 +3,7 @@
 use crate::ffi::{Ack, Profile, Sender};
 use crate::rto::RetransmissionTimer;
 use core::time::Duration;
-use pcc::{AckedPacket, CongestionControl, LostPacket, PacketTable, Rate, SentPacket, Time};
+use pcc::{AckedPacket, CongestionControl, Ecn, LostPacket, PacketTable, Rate, SentPacket, Time};
 
 /// Round-trip times are capped here, as in the core.
 const MAX_RTT: Duration = Duration::from_secs(600);
@@ -114,6 +114,11 @@ impl CongestionControl for KernelPcc {
 
     fn in_flight_cap(&self) -> u64 {
         self.sender.window(&self.socket).saturating_mul(self.socket.mss.into())
+    }
+
+    /// Linux turns ECN on for a connection whatever its controller, and this one doesn't look at marks.
+    fn ecn(&self) -> Ecn {
+        Ecn::Usable
     }
 
     fn deadline(&self) -> Option<Time> {

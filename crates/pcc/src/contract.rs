@@ -43,10 +43,24 @@ pub struct LostPacket {
     pub bytes: u64,
 }
 
+/// What a controller does with Explicit Congestion Notification (RFC 3168): queues mark packets of senders that can take
+/// marks (ECT), where they would drop those of others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// It knows nothing of marks: its packets should go out as not capable of ECN. Where a transport can't turn that off, a
+    /// packet that comes back marked is to be reported as lost (RFC 9002, section 7.1).
+    #[default]
+    Unused,
+    /// Its packets may be marked, where both hosts have ECN turned on.
+    Usable,
+    /// It is made for marks: its packets always ask for them.
+    Needed,
+}
+
 /// A congestion controller, driven by events and free of input and output.
 ///
 /// The driver reports each transmission with [`on_packet_sent`](Self::on_packet_sent) and, later, what became of
-/// it, once: acknowledged, lost, or discarded. All that one incoming datagram tells forms a batch, which
+/// it, once: acknowledged (marked or not), lost, or discarded. All that one incoming datagram tells forms a batch, which
 /// [`on_batch_end`](Self::on_batch_end) closes; controllers decide there, so that the order inside a batch
 /// doesn't matter. A late acknowledgement of a packet that was reported lost may be reported too. After any
 /// event the driver reads [`pacing_rate`](Self::pacing_rate), [`in_flight_cap`](Self::in_flight_cap) and
@@ -59,6 +73,12 @@ pub trait CongestionControl: Debug + Send + Sync {
 
     /// A packet was acknowledged.
     fn on_packet_acked(&mut self, packet: &AckedPacket);
+
+    /// A packet was acknowledged that had been marked on its way: the codepoint CE of RFC 3168. This is called instead of
+    /// [`on_packet_acked`](Self::on_packet_acked), which is what it does unless a controller has a use for marks.
+    fn on_packet_marked(&mut self, packet: &AckedPacket) {
+        self.on_packet_acked(packet);
+    }
 
     /// A packet was declared lost.
     fn on_packet_lost(&mut self, packet: &LostPacket);
@@ -92,6 +112,11 @@ pub trait CongestionControl: Debug + Send + Sync {
 
     /// The most bytes that may be in flight: sent, and neither acknowledged, lost nor discarded.
     fn in_flight_cap(&self) -> u64;
+
+    /// Whether its packets may be marked; it never changes. No PCC profile has a use for marks.
+    fn ecn(&self) -> Ecn {
+        Ecn::Unused
+    }
 
     /// When [`on_deadline`](Self::on_deadline) is to be called; `None` if there is nothing to wait for.
     fn deadline(&self) -> Option<Time> {

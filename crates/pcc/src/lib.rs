@@ -24,7 +24,7 @@ mod text;
 mod units;
 pub mod utility;
 
-pub use contract::{AckedPacket, CongestionControl, LostPacket, SentPacket};
+pub use contract::{AckedPacket, CongestionControl, Ecn, LostPacket, SentPacket};
 pub use control::{Cut, Limits, PathState, Phase, RateControl};
 pub use controller::{Guards, Pcc};
 pub use monitor::{IntervalPlan, Measurement, Monitor, Regression, Role};

@@ -4,11 +4,14 @@
 //!
 //! Left out: the long-term estimate that detects policers, and the reaction to a retransmission timeout, of which the
 //! contract tells nothing.
+//!
+//! Marks (ECN) are ignored. Linux turns ECN on for a connection whatever its controller, so that packets of BBR can be marked:
+//! a queue that marks then has no means to slow it down.
 
 use crate::parts::bbr::Flow;
 use crate::parts::delivery_rate::RateSample;
 use crate::parts::windowed_filter::WindowedMax;
-use pcc::{AckedPacket, CongestionControl, LostPacket, Rate, SentPacket, Time};
+use pcc::{AckedPacket, CongestionControl, Ecn, LostPacket, Rate, SentPacket, Time};
 use std::time::Duration;
 
 /// 2/ln 2: the smallest gain that doubles the rate each round trip (4.3.2.1).
@@ -263,6 +266,10 @@ impl CongestionControl for Bbr1 {
 
     fn on_mtu_change(&mut self, mtu: u64) {
         self.flow.on_mtu_change(mtu, self.min_rtt.is_some());
+    }
+
+    fn ecn(&self) -> Ecn {
+        Ecn::Usable
     }
 
     fn pacing_rate(&self) -> Option<Rate> {

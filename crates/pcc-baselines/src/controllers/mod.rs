@@ -10,6 +10,7 @@ mod bic;
 mod compound;
 mod copa;
 mod cubic;
+mod dctcp;
 mod fast;
 mod htcp;
 mod hybla;
@@ -31,6 +32,7 @@ use bic::Bic;
 use compound::Compound;
 use copa::Copa;
 use cubic::Cubic;
+use dctcp::Dctcp;
 use fast::Fast;
 use htcp::Htcp;
 use hybla::Hybla;
@@ -129,6 +131,20 @@ pub static BASELINES: &[Baseline] = &[
         linux: None,
         summary: "CUBIC, paced as Linux paces where it has the fq queue",
         constructor: |_| windowed(Cubic::new(), Pacing::Linux),
+    },
+    Baseline {
+        name: "dctcp",
+        aliases: &[],
+        linux: Some("dctcp"),
+        summary: "DCTCP: RFC 8257",
+        constructor: |_| windowed(Dctcp::new(), Pacing::AckClocked),
+    },
+    Baseline {
+        name: "dctcp-paced",
+        aliases: &[],
+        linux: None,
+        summary: "DCTCP, paced as Linux paces where it has the fq queue",
+        constructor: |_| windowed(Dctcp::new(), Pacing::Linux),
     },
     Baseline {
         name: "fast",

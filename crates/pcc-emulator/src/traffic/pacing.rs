@@ -1,7 +1,7 @@
 //! How well a transport keeps to the rate that its controller wants.
 
 use hdrhistogram::Histogram;
-use pcc::{AckedPacket, CongestionControl, LostPacket, PacketTable, Rate, SentPacket, Time};
+use pcc::{AckedPacket, CongestionControl, Ecn, LostPacket, PacketTable, Rate, SentPacket, Time};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -128,6 +128,12 @@ impl CongestionControl for Watched {
         self.look(packet.time, packet.bytes);
     }
 
+    fn on_packet_marked(&mut self, packet: &AckedPacket) {
+        self.gone(packet.number);
+        self.control.on_packet_marked(packet);
+        self.look(packet.time, packet.bytes);
+    }
+
     fn on_packet_lost(&mut self, packet: &LostPacket) {
         self.gone(packet.number);
         self.control.on_packet_lost(packet);
@@ -164,6 +170,10 @@ impl CongestionControl for Watched {
 
     fn in_flight_cap(&self) -> u64 {
         self.control.in_flight_cap()
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.control.ecn()
     }
 
     fn deadline(&self) -> Option<Time> {

@@ -53,12 +53,16 @@ fn link(link: &Link) -> String {
     parts.into_iter().chain(others).flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn queue(QueueConfig { kind, limit }: QueueConfig) -> String {
-    let kind = kind.words();
-    match limit {
-        Limit::Bytes(bytes) => format!("{} {kind}", show_bytes(bytes)),
-        Limit::Packets(packets) => format!("{packets} packets {kind}"),
-    }
+fn queue(QueueConfig { kind, limit, ecn, mark_above }: QueueConfig) -> String {
+    let size = |limit| match limit {
+        Limit::Bytes(bytes) => show_bytes(bytes),
+        Limit::Packets(packets) => format!("{packets} packets"),
+    };
+    let marks = match mark_above {
+        Some(threshold) => format!(" that marks above {}", size(threshold)),
+        None => if ecn { " that marks" } else { "" }.to_owned(),
+    };
+    format!("{} {}{marks}", size(limit), kind.words())
 }
 
 fn sweep(sweep: &Sweep) -> String {

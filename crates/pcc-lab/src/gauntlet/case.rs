@@ -114,6 +114,7 @@ impl GauntletCase {
         text += &format!("\n[[link]]\n{rate} = \"{}mbit\"\n{delay}{}", self.base.rate, self.keys(Part::Link));
         let back = self.keys(Part::Return);
         let mut of_flows = self.keys(Part::Flow);
+        self.features.iter().for_each(|feature| of_flows += feature.flow_keys);
         if !back.is_empty() {
             text += &format!("\n[[link]]\nname = \"return\"\n{delay}{back}");
             of_flows += "reverse = \"return\"\n";
@@ -200,7 +201,7 @@ mod tests {
         let kinds: BTreeSet<_> =
             cases(CaseSet::Development, 1).flat_map(|case| case.kinds().collect::<Vec<_>>()).collect();
         for (dimension, count) in
-            [("situation", 11), ("queue", 7), ("loss", 4), ("change", 6), ("return", 4), ("host", 5)]
+            [("situation", 11), ("queue", 9), ("loss", 4), ("change", 6), ("return", 4), ("host", 5)]
         {
             assert_eq!(kinds.iter().filter(|(name, _)| *name == dimension).count(), count, "{dimension}: {kinds:?}");
         }

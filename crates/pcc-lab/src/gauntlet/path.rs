@@ -68,10 +68,12 @@ pub(super) struct Feature {
     pub tag: String,
     /// Keys of the scenario, a line each.
     pub keys: String,
+    /// Keys of every flow that go with it, whatever its part.
+    pub flow_keys: &'static str,
 }
 
 fn feature(kind: &'static str, tag: impl Into<String>, keys: impl Into<String>) -> Feature {
-    Feature { kind, tag: tag.into(), keys: keys.into() }
+    Feature { kind, tag: tag.into(), keys: keys.into(), flow_keys: "" }
 }
 
 type Kind = fn(&mut Dice, &Base) -> Feature;
@@ -95,7 +97,15 @@ pub(super) const DIMENSIONS: [Dimension; 10] = [
     Dimension {
         name: "queue",
         part: Part::Link,
-        kinds: &[(65, drop_tail), (12, codel), (13, fq_codel), (5, fair_queue), (5, bloated)],
+        kinds: &[
+            (65, drop_tail),
+            (6, codel),
+            (6, codel_ecn),
+            (6, fq_codel),
+            (7, fq_codel_ecn),
+            (5, fair_queue),
+            (5, bloated),
+        ],
     },
     Dimension { name: "loss", part: Part::Link, kinds: &[(65, nothing), (20, random_loss), (15, bursts_of_loss)] },
     Dimension { name: "jitter", part: Part::Link, kinds: &[(80, nothing), (20, jitter)] },
@@ -151,9 +161,22 @@ fn codel(_: &mut Dice, _: &Base) -> Feature {
     feature("codel", "codel", "queue = { kind = \"codel\", limit = \"1000 packets\" }\n")
 }
 
+fn codel_ecn(_: &mut Dice, _: &Base) -> Feature {
+    let keys = "queue = { kind = \"codel\", limit = \"1000 packets\", ecn = true }\n";
+    Feature { flow_keys: ECN, ..feature("codel with ecn", "codel-ecn", keys) }
+}
+
 fn fq_codel(_: &mut Dice, _: &Base) -> Feature {
     feature("fq-codel", "fq-codel", "queue = { kind = \"fq-codel\", limit = \"10240 packets\" }\n")
 }
+
+fn fq_codel_ecn(_: &mut Dice, _: &Base) -> Feature {
+    let keys = "queue = { kind = \"fq-codel\", limit = \"10240 packets\", ecn = true }\n";
+    Feature { flow_keys: ECN, ..feature("fq-codel with ecn", "fq-codel-ecn", keys) }
+}
+
+/// All hosts have it on.
+const ECN: &str = "ecn = true\n";
 
 fn fair_queue(dice: &mut Dice, base: &Base) -> Feature {
     let packets = packets(dice, base);

@@ -13,7 +13,7 @@
 //!   would leave capacity x (1 - loss).
 //! - **The policer** drops what exceeds its token bucket and delays nothing.
 //! - **The queue** drops what does not fit whole. The packet in service counts, and one that leaves at the same instant has
-//!   freed its place.
+//!   freed its place. One that marks (RFC 3168) does so only to packets that say that they can be marked.
 //! - **The rate** is exact in the long run: the bottleneck runs in virtual time, which the driver's lateness does not touch.
 //! - **Jitter** is uniform in `0..=jitter`, added to the propagation delay, and keeps the order of packets: one that drew less
 //!   than its predecessor waits for it. Of packets that follow each other much closer than the jitter, most so get delays in
@@ -30,6 +30,7 @@ mod bottleneck;
 mod capacity;
 mod config;
 mod delay;
+mod ecn;
 mod loss;
 mod packet;
 mod path;
@@ -45,6 +46,7 @@ pub use aggregation::Aggregation;
 pub use capacity::Capacity;
 pub use config::PathConfig;
 pub use delay::Reordering;
+pub use ecn::Codepoint;
 pub use loss::Loss;
 pub use packet::MTU;
 pub use path::{Counters, Delivered, Path};

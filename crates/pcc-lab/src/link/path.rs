@@ -4,6 +4,7 @@ use super::aggregation::Aggregation;
 use super::bottleneck::Bottleneck;
 use super::config::PathConfig;
 use super::delay::DelayLine;
+use super::ecn::Codepoint;
 use super::loss::Losses;
 use super::packet::Packet;
 use super::policer::TokenBucket;
@@ -21,12 +22,14 @@ pub struct Counters {
     pub lost: u64,
     /// Packets dropped by the policer.
     pub policed: u64,
-    /// Packets dropped by the queue, because it was full or, with CoDel, to keep it short.
+    /// Packets dropped by the queue, because it was full or, with CoDel or a threshold, to keep it short.
     pub dropped: u64,
     /// Packets handed out by [`Path::poll`].
     pub delivered: u64,
     /// Bytes of the delivered packets.
     pub delivered_bytes: u64,
+    /// Delivered packets that carried a mark, of this path's queue or of one before.
+    pub marked: u64,
 }
 
 impl std::ops::Sub for Counters {
@@ -41,6 +44,7 @@ impl std::ops::Sub for Counters {
             dropped: self.dropped - earlier.dropped,
             delivered: self.delivered - earlier.delivered,
             delivered_bytes: self.delivered_bytes - earlier.delivered_bytes,
+            marked: self.marked - earlier.marked,
         }
     }
 }
@@ -56,6 +60,8 @@ pub struct Delivered<P> {
     pub payload: P,
     /// Its size on the wire in bytes, with all headers.
     pub bytes: u64,
+    /// Whether it was marked.
+    pub ecn: Codepoint,
 }
 
 /// One direction of a path, with the packets on it.
@@ -90,10 +96,15 @@ impl<P> Path<P> {
         }
     }
 
-    /// A packet of `bytes` bytes on the wire enters at `now`. Fair queueing tells packets apart by `flow`.
+    /// A packet of `bytes` bytes on the wire that can't be marked enters at `now`. Fair queueing tells packets apart by `flow`.
     ///
     /// A packet that leaves the bottleneck at the very same time has freed its place before.
     pub fn enqueue(&mut self, now: Time, flow: u32, payload: P, bytes: u64) {
+        self.enqueue_ecn(now, flow, payload, bytes, Codepoint::NotEct);
+    }
+
+    /// The same for a packet whose ECN field says `ecn`.
+    pub fn enqueue_ecn(&mut self, now: Time, flow: u32, payload: P, bytes: u64, ecn: Codepoint) {
         self.advance(now);
         self.counters.enqueued += 1;
         if self.loss.next_is_lost() {
@@ -101,7 +112,7 @@ impl<P> Path<P> {
         } else if self.policer.as_mut().is_some_and(|policer| !policer.conforms(self.now, bytes)) {
             self.counters.policed += 1;
         } else {
-            let packet = Packet { payload, bytes, flow, entered: self.now, began: self.now };
+            let packet = Packet { payload, bytes, flow, ecn, entered: self.now, began: self.now };
             if self.bottleneck.is_there() {
                 self.bottleneck.offer(self.now, packet);
             } else {
@@ -125,10 +136,11 @@ impl<P> Path<P> {
     pub fn poll(&mut self, now: Time) -> Option<Delivered<P>> {
         self.advance(now);
         let due = self.line.next_due().map(|due| self.released(due)).filter(|due| *due <= self.now)?;
-        let Packet { payload, bytes, entered, began, .. } = self.line.pop()?;
+        let Packet { payload, bytes, ecn, entered, began, .. } = self.line.pop()?;
         self.counters.delivered += 1;
         self.counters.delivered_bytes += bytes;
-        Some(Delivered { due, queued: began.since(entered), payload, bytes })
+        self.counters.marked += u64::from(ecn == Codepoint::Ce);
+        Some(Delivered { due, queued: began.since(entered), payload, bytes, ecn })
     }
 
     /// What became of the packets so far.

@@ -52,6 +52,9 @@ pub struct FlowReport {
     pub loss: f64,
     /// The share of packets that was declared lost but arrived.
     pub spurious: f64,
+    /// The share of packets that came back marked (ECN); `None` if none of the flows asks for marks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marked: Option<f64>,
     /// Mean round-trip time.
     pub rtt_mean: f64,
     /// 95th percentile of the round-trip time.

@@ -132,6 +132,12 @@ impl Group<'_> {
             share: capacity.map(|bytes| delivered as f64 / bytes.max(1) as f64),
             loss: sum(|flow| flow.lost) as f64 / sent,
             spurious: sum(|flow| flow.spurious) as f64 / sent,
+            marked: self
+                .outcomes
+                .iter()
+                .filter_map(|flow| flow.marked)
+                .reduce(|a, b| a + b)
+                .map(|all| all as f64 / sent),
             rtt_mean: millis(rtt.mean()),
             rtt_p95: millis(rtt.quantile(0.95)),
             queueing_mean: millis(queueing.mean()),

@@ -3,12 +3,13 @@
 use super::data::FlowReport;
 
 /// What tables, plots and claims can show of a flow, with its unit.
-pub const METRICS: [(&str, &str); 25] = [
+pub const METRICS: [(&str, &str); 26] = [
     ("goodput", "Mbit/s"),
     ("second-half", "Mbit/s"),
     ("share", ""),
     ("loss", ""),
     ("spurious", ""),
+    ("marked", ""),
     ("rtt-mean", "ms"),
     ("rtt-p95", "ms"),
     ("queueing-mean", "ms"),
@@ -42,6 +43,7 @@ impl FlowReport {
             "loss" => Some(self.loss),
             // Only a sender knows.
             "spurious" => self.real.is_none().then_some(self.spurious),
+            "marked" => self.marked,
             "rtt-mean" => Some(self.rtt_mean),
             "rtt-p95" => Some(self.rtt_p95),
             "queueing-mean" => Some(self.queueing_mean),

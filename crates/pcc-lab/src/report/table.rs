@@ -8,11 +8,12 @@ use std::fmt;
 type Column = (&'static str, &'static str, f64, usize);
 
 /// The columns of the table. One in which no flow has a value is left out.
-const COLUMNS: [Column; 19] = [
+const COLUMNS: [Column; 20] = [
     ("goodput Mbit/s", "goodput", 1.0, 2),
     ("2nd half", "second-half", 1.0, 2),
     ("of link %", "share", 100.0, 1),
     ("lost %", "loss", 100.0, 2),
+    ("marked %", "marked", 100.0, 2),
     ("RTT mean ms", "rtt-mean", 1.0, 1),
     ("p95", "rtt-p95", 1.0, 1),
     ("queueing mean ms", "queueing-mean", 1.0, 2),

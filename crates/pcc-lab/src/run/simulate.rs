@@ -41,6 +41,7 @@ fn simulation(case: &Case, layout: &Layout, record: bool) -> Result<(Simulation,
             };
             flows.push(FlowConfig {
                 control: control.map_err(|error| of_flow(index, fault_of(&error)))?,
+                ecn: flow.ecn,
                 app: flow.app(),
                 start: Time::ZERO + placed.start,
                 stop: flow.stop.map(|stop| Time::ZERO + stop),

@@ -34,6 +34,9 @@ pub struct Flow {
     /// How many equal flows.
     #[serde(default = "one")]
     pub count: u32,
+    /// Whether the hosts have ECN turned on, in the simulator: queues can then mark packets of a controller that has a use for it.
+    #[serde(default)]
+    pub ecn: bool,
     /// When the first begins.
     #[serde(default, deserialize_with = "read")]
     pub start: Duration,

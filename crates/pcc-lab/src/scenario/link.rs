@@ -1,7 +1,9 @@
 //! A link in a scenario.
 
 use super::fault::Fault;
-use crate::link::{Aggregation, Capacity, Change, Limit, Loss, PathConfig, Policer, QueueConfig, Reordering, Trace};
+use crate::link::{
+    Aggregation, Capacity, Change, Limit, Loss, PathConfig, Policer, QueueConfig, QueueKind, Reordering, Trace,
+};
 use crate::quantity::{read, read_option, read_or_table, read_range};
 use crate::stall::{Stalling, Stalls};
 use pcc::{Rate, Time};
@@ -102,6 +104,9 @@ impl Link {
         if self.queue.is_some() && !self.has_rate() {
             return Err(("queue", "a queue needs a rate, a trace or lte".to_owned()));
         }
+        if let Some(queue) = &self.queue {
+            check_marking(queue)?;
+        }
         if self.vary.is_some_and(|vary| vary.every < Duration::from_millis(1)) {
             return Err(("vary.every", "this must be at least 1ms".to_owned()));
         }
@@ -187,6 +192,25 @@ impl Link {
             stalls: self.stalls.clone(),
             schedule: schedule.into(),
         })
+    }
+}
+
+/// Whether a queue of this kind can mark as it should.
+fn check_marking(queue: &QueueConfig) -> Result<(), Fault> {
+    let fault = |key, reason: &str| Err((key, reason.to_owned()));
+    match (queue.kind, queue.ecn, queue.mark_above) {
+        (QueueKind::DropTail, true, _) => fault(
+            "queue.ecn",
+            "a drop-tail queue marks from a length on; write mark-above = \"65 packets\", for example, instead",
+        ),
+        (QueueKind::CoDel | QueueKind::FqCoDel, _, Some(_)) => {
+            fault("queue.mark-above", "this queue marks by time, where it would drop; write ecn = true instead")
+        }
+        (QueueKind::Drr, true, _) | (QueueKind::Drr, _, Some(_)) => fault(
+            "queue.kind",
+            "this queue can't mark; codel and fq-codel can with ecn = true, drop-tail with mark-above",
+        ),
+        _ => Ok(()),
     }
 }
 

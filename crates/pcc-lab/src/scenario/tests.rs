@@ -61,7 +61,7 @@ fn a_queue_is_a_limit_or_a_kind_and_a_limit() {
     let queue = |queue: &str| plan(&SCENARIO.replacen("\"30kB\"", queue, 1), &[]).unwrap().scenario.link[0].queue;
     let kinds = ["drop-tail", "codel", "drr", "fq-codel"];
     for (name, kind) in kinds.into_iter().zip(QueueKind::ALL).chain([("fair-queue", &QueueKind::Drr)]) {
-        let config = QueueConfig { kind: *kind, limit: Limit::Packets(50) };
+        let config = QueueConfig::new(*kind, Limit::Packets(50));
         assert_eq!(queue(&format!("{{ kind = \"{name}\", limit = \"50 packets\" }}")), Some(config));
     }
     assert_eq!(queue("\"30kB\""), Some(QueueConfig::from(30_000)));
@@ -73,6 +73,37 @@ fn a_queue_is_a_limit_or_a_kind_and_a_limit() {
     assert_parts(&error("queue = { kind = \"codel\" }"), &["line 8", "missing field `limit`"]);
     assert_parts(&error("queue = \"30\""), &["line 8", "\"30\": the unit is missing; write for example 375kB"]);
     assert_parts(&error("queue = []"), &["line 8", "expected a queue limit such as \"75kB\" or \"50 packets\""]);
+}
+
+#[test]
+fn a_queue_marks_as_its_kind_can() {
+    let with = |keys: &str| SCENARIO.replacen("\"30kB\"", &format!("{{ {keys} }}"), 1);
+    let queue = |keys: &str| plan(&with(keys), &[]).unwrap().scenario.link[0].queue.unwrap();
+    assert!(queue("kind = \"codel\", limit = \"1MB\", ecn = true").ecn);
+    let threshold = queue("kind = \"drop-tail\", limit = \"1MB\", mark-above = \"65 packets\"").mark_above;
+    assert_eq!(threshold, Some(Limit::Packets(65)));
+    // In the file itself, as a sweep would replace it before it is checked.
+    let error = |keys: &str| {
+        let text = with(keys).replace("key = \"link.queue\"", "key = \"link.rate\"");
+        plan(&text.replace("[\"30kB\", \"60kB\"]", "[\"10mbit\"]"), &[]).unwrap_err()
+    };
+    assert_parts(
+        &error("kind = \"drop-tail\", limit = \"1MB\", ecn = true"),
+        &["x.toml:8: link.0.queue.ecn: a drop-tail queue marks from a length on; write mark-above = \"65 packets\""],
+    );
+    assert_parts(
+        &error("kind = \"fq-codel\", limit = \"1MB\", mark-above = \"65 packets\""),
+        &["x.toml:8: link.0.queue.mark-above: this queue marks by time", "write ecn = true"],
+    );
+    assert_parts(
+        &error("kind = \"drr\", limit = \"1MB\", ecn = true"),
+        &["x.toml:8: link.0.queue.kind: this queue can't mark; codel and fq-codel can"],
+    );
+    assert_parts(
+        &error("kind = \"drop-tail\", limit = \"1MB\", mark-above = 65"),
+        &["line 8", "65 doesn't do", "50 packets"],
+    );
+    assert_parts(&error("kind = \"codel\", limit = \"1MB\", ecn = \"yes\""), &["line 8", "expected a boolean"]);
 }
 
 #[test]

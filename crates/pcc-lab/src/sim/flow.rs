@@ -2,12 +2,13 @@
 
 use super::host::{Arrival, Hosts};
 use super::outcome::{FlowOutcome, Sample};
+use super::pacer::Pacer;
 use super::player::Player;
 use super::receiver::{Ack, Receiver};
-use super::sender::{Departure, Sender};
+use super::sender::Sender;
 use super::simulation::FlowConfig;
 use super::source::{App, Source};
-use super::wire::HEADER_BYTES;
+use super::wire::{Departure, HEADER_BYTES};
 use pcc::Time;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -84,9 +85,9 @@ impl Flow {
         let complete = source.total().map(|_| false);
         let stop = flow.stop.unwrap_or(end).min(end);
         let hosts = Hosts::new(&flow.sender, &flow.receiver, &mut rng);
-        let pacing = flow.sender.pacing;
+        let pacer = Pacer::new(flow.sender.pacing, flow.start, rng);
         let ends = Ends {
-            sender: Sender::new(flow.control, source, flow.start, packet_bytes, flow.acks.max_delay, pacing, rng),
+            sender: Sender::new(flow.control, flow.ecn, source, flow.start, packet_bytes, flow.acks.max_delay, pacer),
             receiver: Receiver::new(flow.acks, flow.receiver.sack_compression),
             hosts,
             player,
@@ -159,7 +160,7 @@ impl Flow {
         ends.receiver.set_rtt(ends.sender.smoothed_rtt().unwrap_or_default());
         let mut due = ends.receiver.next_event().is_some_and(|due| due <= now);
         for Arrival { packet, queued, .. } in arrived {
-            let (new, at_once) = self.ends.as_mut()?.receiver.take(now, packet.number, packet.segment);
+            let (new, at_once) = self.ends.as_mut()?.receiver.take(now, &packet);
             due |= at_once;
             self.count(now, &packet, queued, new);
         }
@@ -195,7 +196,7 @@ impl Flow {
             hosts.inbox.push_back(Arrival { time: now, packet: *packet, queued });
             return None;
         }
-        let (new, ack) = ends.receiver.on_packet(now, packet.number, packet.segment);
+        let (new, ack) = ends.receiver.on_packet(now, packet);
         self.count(now, packet, queued, new);
         ack
     }
@@ -244,6 +245,7 @@ impl Flow {
         self.outcome.sent = ends.sender.counts.sent;
         self.outcome.lost = ends.sender.counts.lost;
         self.outcome.spurious = ends.sender.counts.spurious;
+        self.outcome.marked = ends.sender.is_ecn_capable().then_some(ends.sender.counts.marked);
         self.outcome.stall_ratio = ends.player.as_mut().map(|player| player.stall_ratio(now));
     }
 

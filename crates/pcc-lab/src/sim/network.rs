@@ -3,7 +3,7 @@
 use super::agenda::Agenda;
 use super::clock::Clock;
 use super::outcome::LinkOutcome;
-use crate::link::{Counters, Delivered, Path, PathConfig};
+use crate::link::{Codepoint, Counters, Delivered, Path, PathConfig};
 use pcc::Time;
 use std::time::Duration;
 
@@ -70,10 +70,15 @@ impl<P> Network<P> {
         self.agenda.set(self.links.len() + other, at);
     }
 
-    /// Puts a packet of a flow on a link.
+    /// Puts a packet of a flow that can't be marked on a link.
     pub fn enqueue(&mut self, now: Time, link: usize, flow: u32, packet: P, bytes: u64) {
+        self.enqueue_ecn(now, link, flow, packet, bytes, Codepoint::NotEct);
+    }
+
+    /// Puts a packet of a flow on a link, with what its ECN field says.
+    pub fn enqueue_ecn(&mut self, now: Time, link: usize, flow: u32, packet: P, bytes: u64, ecn: Codepoint) {
         let path = &mut self.links[link].path;
-        path.enqueue(now, flow, packet, bytes);
+        path.enqueue_ecn(now, flow, packet, bytes, ecn);
         self.agenda.set(link, path.next_event());
     }
 

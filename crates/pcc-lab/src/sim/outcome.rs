@@ -31,6 +31,8 @@ pub struct FlowOutcome {
     pub lost: u64,
     /// Packets declared lost that arrived.
     pub spurious: u64,
+    /// Packets that came back as marked; `None` if its packets can't be marked.
+    pub marked: Option<u64>,
     /// Bytes on the wire of packets whose data was new to the receiver.
     pub delivered_bytes: u64,
     /// Round-trip times as the sender saw them.
@@ -74,6 +76,7 @@ impl FlowOutcome {
             sent: 0,
             lost: 0,
             spurious: 0,
+            marked: None,
             delivered_bytes: 0,
             rtt: Default::default(),
             queueing: Default::default(),

@@ -1,5 +1,7 @@
 //! The receiving end of a flow: what has arrived, and when that is acknowledged.
 
+use super::wire::Departure;
+use crate::link::Codepoint;
 use pcc::Time;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -25,6 +27,8 @@ impl Default for AckPolicy {
 pub(super) struct Receipt {
     pub number: u64,
     pub time: Time,
+    /// Whether it had been marked, which the acknowledgement says of each packet.
+    pub marked: bool,
 }
 
 /// An acknowledgement on its way back. It covers everything that arrived before it was sent, as the ranges of QUIC (RFC 9000,
@@ -87,16 +91,17 @@ impl Receiver {
     }
 
     /// A packet arrives. Returns whether its segment is new, and the acknowledgement that it brings about.
-    pub fn on_packet(&mut self, now: Time, number: u64, segment: u64) -> (bool, Option<Ack>) {
-        let (new, due) = self.take(now, number, segment);
+    pub fn on_packet(&mut self, now: Time, packet: &Departure) -> (bool, Option<Ack>) {
+        let (new, due) = self.take(now, packet);
         (new, if due { self.ack(now) } else { None })
     }
 
     /// Takes a packet in. Returns whether its segment is new, and whether it should be acknowledged at once.
     #[inline]
-    pub fn take(&mut self, now: Time, number: u64, segment: u64) -> (bool, bool) {
-        self.receipts.push_back(Receipt { number, time: now });
-        // Whatever hints at a loss is acknowledged at once (RFC 9000, section 13.2.1).
+    pub fn take(&mut self, now: Time, &Departure { number, segment, ecn, .. }: &Departure) -> (bool, bool) {
+        let marked = ecn == Codepoint::Ce;
+        self.receipts.push_back(Receipt { number, time: now, marked });
+        // Whatever hints at a loss is acknowledged at once, and so is a mark (RFC 9000, section 13.2.1).
         let next = self.newest.map_or(0, |newest| newest + 1);
         self.newest = self.newest.max(Some(number));
         let waiting = self.forgotten + self.receipts.len() as u64 - self.acked;
@@ -111,7 +116,7 @@ impl Receiver {
             None => (self.policy.max_delay, number != next),
         };
         let patient = self.compression.is_some() && self.in_order == before;
-        let due = at_once || (!patient && waiting >= self.policy.every);
+        let due = at_once || marked || (!patient && waiting >= self.policy.every);
         if !due {
             let at = now + wait;
             self.ack_due = Some(self.ack_due.map_or(at, |due| due.min(at)));
@@ -196,6 +201,10 @@ mod tests {
         Time::from_nanos(ms * 1_000_000)
     }
 
+    fn packet(number: u64, segment: u64) -> Departure {
+        Departure { number, segment, bytes: 1500, ecn: Codepoint::NotEct }
+    }
+
     fn delayed() -> Receiver {
         Receiver::new(AckPolicy { every: 2, max_delay: Duration::from_millis(25) }, false)
     }
@@ -203,11 +212,11 @@ mod tests {
     #[test]
     fn every_second_packet_is_acknowledged_and_a_lone_one_later() {
         let mut receiver = delayed();
-        assert_eq!(receiver.on_packet(at(0), 0, 0), (true, None));
+        assert_eq!(receiver.on_packet(at(0), &packet(0, 0)), (true, None));
         let ack = Ack { receipts: 2, delay: Duration::ZERO };
-        assert_eq!(receiver.on_packet(at(1), 1, 1), (true, Some(ack)));
+        assert_eq!(receiver.on_packet(at(1), &packet(1, 1)), (true, Some(ack)));
         assert_eq!(receiver.next_event(), None);
-        assert_eq!(receiver.on_packet(at(2), 2, 2), (true, None));
+        assert_eq!(receiver.on_packet(at(2), &packet(2, 2)), (true, None));
         assert_eq!(receiver.on_time(at(26)), None);
         assert_eq!(receiver.next_event(), Some(at(27)));
         assert_eq!(receiver.on_time(at(27)), Some(Ack { receipts: 3, delay: Duration::from_millis(25) }));
@@ -216,10 +225,21 @@ mod tests {
     #[test]
     fn a_gap_is_acknowledged_at_once() {
         let mut receiver = delayed();
-        receiver.on_packet(at(0), 0, 0);
-        receiver.on_packet(at(0), 1, 1);
-        assert!(receiver.on_packet(at(1), 3, 3).1.is_some());
-        assert!(receiver.on_packet(at(2), 2, 2).1.is_some(), "out of order");
+        receiver.on_packet(at(0), &packet(0, 0));
+        receiver.on_packet(at(0), &packet(1, 1));
+        assert!(receiver.on_packet(at(1), &packet(3, 3)).1.is_some());
+        assert!(receiver.on_packet(at(2), &packet(2, 2)).1.is_some(), "out of order");
+    }
+
+    #[test]
+    fn a_mark_is_acknowledged_at_once_and_told_of_its_packet() {
+        let mut receiver = delayed();
+        receiver.on_packet(at(0), &packet(0, 0));
+        receiver.on_packet(at(1), &packet(1, 1));
+        let (_, ack) = receiver.on_packet(at(2), &Departure { ecn: Codepoint::Ce, ..packet(2, 2) });
+        let ack = ack.expect("at once, though it is alone");
+        let told: Vec<bool> = std::iter::from_fn(|| receiver.report(&ack)).map(|receipt| receipt.marked).collect();
+        assert_eq!(told, [false, false, true]);
     }
 
     #[test]
@@ -233,7 +253,7 @@ mod tests {
     #[test]
     fn a_later_acknowledgement_makes_up_for_a_lost_one() {
         let mut receiver = Receiver::new(AckPolicy::default(), false);
-        let acks: Vec<Ack> = (0..3).filter_map(|n| receiver.on_packet(at(n), n, n).1).collect();
+        let acks: Vec<Ack> = (0..3).filter_map(|n| receiver.on_packet(at(n), &packet(n, n)).1).collect();
         let heard: Vec<u64> = std::iter::from_fn(|| receiver.report(&acks[2])).map(|receipt| receipt.number).collect();
         assert_eq!(heard, [0, 1, 2]);
         assert!(receiver.report(&acks[1]).is_none(), "overtaken");
@@ -245,13 +265,13 @@ mod tests {
         let us = |us: u64| Time::from_nanos(us * 1000);
         let mut receiver = Receiver::new(AckPolicy { every: 2, max_delay: Duration::from_millis(40) }, true);
         receiver.set_rtt(Duration::from_millis(10));
-        receiver.on_packet(us(0), 0, 0);
-        let at_once: Vec<bool> = (2..8).map(|n| receiver.on_packet(us(100 + n), n, n).1.is_some()).collect();
+        receiver.on_packet(us(0), &packet(0, 0));
+        let at_once: Vec<bool> = (2..8).map(|n| receiver.on_packet(us(100 + n), &packet(n, n)).1.is_some()).collect();
         assert_eq!(at_once, [true, true, true, false, false, false]);
         assert_eq!(receiver.next_event(), Some(us(605)), "half a millisecond after the first that waits");
         assert_eq!(receiver.on_time(us(605)).map(|ack| ack.receipts), Some(7));
-        let after = (8..60).position(|n| receiver.on_packet(us(700), n, n).1.is_some());
+        let after = (8..60).position(|n| receiver.on_packet(us(700), &packet(n, n)).1.is_some());
         assert_eq!(after, Some(44));
-        assert!(receiver.on_packet(us(800), 60, 1).1.is_some(), "the gap is filled");
+        assert!(receiver.on_packet(us(800), &packet(60, 1)).1.is_some(), "the gap is filled");
     }
 }

@@ -1,10 +1,12 @@
 //! The sending end of a flow: pacing, loss detection as in RFC 9002, retransmission.
 
-use super::pacer::{Pacer, Pacing};
+use super::pacer::Pacer;
 use super::receiver::{Ack, Receiver};
 use super::rtt::RttEstimate;
 use super::source::Source;
-use pcc::{AckedPacket, CongestionControl, LostPacket, PacketTable, Rate, SentPacket, Time};
+use super::wire::Departure;
+use crate::link::Codepoint;
+use pcc::{AckedPacket, CongestionControl, Ecn, LostPacket, PacketTable, Rate, SentPacket, Time};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -26,20 +28,13 @@ struct Outstanding {
     bytes: u32,
 }
 
-/// A packet that goes out.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Departure {
-    pub number: u64,
-    pub segment: u64,
-    pub bytes: u32,
-}
-
 /// What the sender counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub sent: u64,
     pub lost: u64,
     pub spurious: u64,
+    pub marked: u64,
 }
 
 #[derive(Debug)]
@@ -50,6 +45,8 @@ pub(super) struct Sender {
     /// It waits for acknowledgements to fill a burst.
     deferred: bool,
     packet_bytes: u32,
+    /// What its packets say when they leave.
+    ecn: Codepoint,
     outstanding: PacketTable<Outstanding>,
     in_flight: u64,
     next_number: u64,
@@ -68,18 +65,24 @@ pub(super) struct Sender {
 impl Sender {
     pub fn new(
         mut control: Box<dyn CongestionControl>,
+        host_ecn: bool,
         source: Source,
         start: Time,
         packet_bytes: u32,
         max_ack_delay: Duration,
-        pacing: Pacing,
-        rng: fastrand::Rng,
+        pacer: Pacer,
     ) -> Sender {
         control.on_mtu_change(packet_bytes.into());
+        let capable = match control.ecn() {
+            Ecn::Unused => false,
+            Ecn::Usable => host_ecn,
+            Ecn::Needed => true,
+        };
         Sender {
+            ecn: if capable { Codepoint::Ect } else { Codepoint::NotEct },
             control,
             source,
-            pacer: Pacer::new(pacing, start, rng),
+            pacer,
             deferred: false,
             packet_bytes,
             outstanding: PacketTable::default(),
@@ -107,6 +110,11 @@ impl Sender {
 
     fn may_send(&self) -> bool {
         self.in_flight == 0 || self.in_flight + u64::from(self.packet_bytes) <= self.control.in_flight_cap()
+    }
+
+    /// Whether its packets can be marked.
+    pub fn is_ecn_capable(&self) -> bool {
+        self.ecn != Codepoint::NotEct
     }
 
     /// The round-trip time, smoothed.
@@ -154,7 +162,13 @@ impl Sender {
                 }
             }
             sample(rtt);
-            self.control.on_packet_acked(&AckedPacket { time: now, number, sent: packet.sent, bytes, rtt });
+            let acked = AckedPacket { time: now, number, sent: packet.sent, bytes, rtt };
+            if receipt.marked {
+                self.counts.marked += 1;
+                self.control.on_packet_marked(&acked);
+            } else {
+                self.control.on_packet_acked(&acked);
+            }
         }
         self.detect_losses(now);
         self.control.on_batch_end(now);
@@ -230,7 +244,7 @@ impl Sender {
         self.last_sent = now;
         self.control.on_packet_sent(&SentPacket { time: now, number, bytes: bytes.into() });
         self.pacer.on_sent(now, bytes.into(), self.control.pacing_rate());
-        Some(Departure { number, segment, bytes })
+        Some(Departure { number, segment, bytes, ecn: self.ecn })
     }
 
     /// Begins a burst, unless it is worth waiting until the window has room for a full one (`tcp_tso_should_defer`).

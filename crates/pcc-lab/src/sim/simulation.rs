@@ -47,6 +47,9 @@ impl Simulation {
 pub struct FlowConfig {
     /// The sender's controller.
     pub control: Box<dyn CongestionControl>,
+    /// Whether its hosts have ECN turned on: packets can be marked if they have, and the controller [has a use for
+    /// it](pcc::Ecn), or if the controller can't do without.
+    pub ecn: bool,
     /// What there is to send.
     pub app: App,
     /// When it begins to send.
@@ -73,6 +76,7 @@ impl FlowConfig {
     pub fn bulk(control: Box<dyn CongestionControl>, reverse_delay: Duration) -> FlowConfig {
         FlowConfig {
             control,
+            ecn: false,
             app: App::Bulk,
             start: Time::ZERO,
             stop: None,

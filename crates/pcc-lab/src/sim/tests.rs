@@ -196,7 +196,7 @@ fn a_longer_run_begins_the_same() {
 }
 
 fn any_link() -> impl Strategy<Value = PathConfig> {
-    let queue_of = |kind, limit| QueueConfig { kind, limit };
+    let queue_of = |kind, limit| QueueConfig::new(kind, limit);
     let queue = prop_oneof![
         (2_000..200_000u64).prop_map(QueueConfig::from),
         (3..100u64).prop_map(move |packets| queue_of(QueueKind::CoDel, Limit::Packets(packets))),

@@ -1,4 +1,6 @@
-//! Sizes on the wire.
+//! What is on the wire.
+
+use crate::link::Codepoint;
 
 /// Bytes of a full packet on the wire, unless said otherwise.
 pub const PACKET_BYTES: u32 = 1500;
@@ -6,3 +8,13 @@ pub const PACKET_BYTES: u32 = 1500;
 pub const HEADER_BYTES: u32 = 40;
 /// Bytes of an acknowledgement on the wire.
 pub const ACK_BYTES: u64 = 64;
+
+/// A packet that goes out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Departure {
+    pub number: u64,
+    pub segment: u64,
+    pub bytes: u32,
+    /// Whether it can be marked, or has been.
+    pub ecn: Codepoint,
+}

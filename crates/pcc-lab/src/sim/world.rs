@@ -4,9 +4,8 @@ use super::flow::Flow;
 use super::network::{Due, Network, Tick};
 use super::outcome::Outcome;
 use super::receiver::Ack;
-use super::sender::Departure;
 use super::simulation::Simulation;
-use super::wire::ACK_BYTES;
+use super::wire::{ACK_BYTES, Departure};
 use crate::link::Delivered;
 use pcc::Time;
 use std::time::Duration;
@@ -87,10 +86,10 @@ impl World {
         let index = flow as usize;
         match body {
             Body::Data { packet, passed, queued } => {
+                let packet = Departure { ecn: delivered.ecn, ..packet };
                 let (passed, queued) = (passed + 1, queued + delivered.queued);
                 if let Some(next) = self.flows[index].route.get(passed as usize).copied() {
-                    let body = Body::Data { packet, passed, queued };
-                    return self.enqueue(now, next, InTransit { flow, body }, packet.bytes.into());
+                    return self.enqueue_data(now, next, flow, packet, passed, queued);
                 }
                 let ack = self.flows[index].on_packet(now, &packet, queued);
                 self.acknowledge(now, index, ack);
@@ -100,14 +99,20 @@ impl World {
         self.network.wake(index, self.flows[index].next_event(now));
     }
 
-    fn enqueue(&mut self, now: Time, link: usize, packet: InTransit, bytes: u64) {
-        self.network.enqueue(now, link, packet.flow, packet, bytes);
+    /// Puts a packet that has passed so many links on another one.
+    fn enqueue_data(&mut self, now: Time, link: usize, flow: u32, packet: Departure, passed: u32, queued: Duration) {
+        let in_transit = InTransit { flow, body: Body::Data { packet, passed, queued } };
+        self.network.enqueue_ecn(now, link, flow, in_transit, packet.bytes.into(), packet.ecn);
     }
 
     fn acknowledge(&mut self, now: Time, index: usize, ack: Option<Ack>) {
         let Some(ack) = ack else { return };
         match self.flows[index].reverse {
-            Some(link) => self.enqueue(now, link, InTransit { flow: index as u32, body: Body::Ack(ack) }, ACK_BYTES),
+            Some(link) => {
+                let (flow, body) = (index as u32, Body::Ack(ack));
+                // Acknowledgements can't be marked (RFC 3168, section 6.1.4).
+                self.network.enqueue(now, link, flow, InTransit { flow, body }, ACK_BYTES);
+            }
             None => self.flows[index].on_ack_arrival(now, ack),
         }
     }
@@ -116,9 +121,8 @@ impl World {
         let ack = self.flows[index].wake(now);
         self.acknowledge(now, index, ack);
         while let Some(packet) = self.flows[index].send(now) {
-            let body = Body::Data { packet, passed: 0, queued: Duration::ZERO };
             let first = self.flows[index].route[0];
-            self.enqueue(now, first, InTransit { flow: index as u32, body }, packet.bytes.into());
+            self.enqueue_data(now, first, index as u32, packet, 0, Duration::ZERO);
         }
         self.network.wake(index, self.flows[index].next_event(now));
     }

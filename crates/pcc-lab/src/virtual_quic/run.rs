@@ -4,9 +4,9 @@ use super::bulk::Bulk;
 use super::host::{self, Datagram, Host};
 use super::report::{BulkProgress, BulkReport, Departure};
 use crate::controller::EventLog;
-use crate::link::{Delivered, Path};
+use crate::link::{Codepoint, Delivered, Path};
 use bytes::Bytes;
-use noq_proto::{Dir, PathId, StreamEvent, StreamId, TransportConfig};
+use noq_proto::{Dir, EcnCodepoint, PathId, StreamEvent, StreamId, TransportConfig};
 use pcc::{Profile, Time};
 use pcc_quic::{Factory, Transport};
 use std::collections::BTreeMap;
@@ -130,16 +130,15 @@ impl<'a> World<'a> {
                 let bytes = datagram.payload.len() as u64;
                 self.report.departures.push(Departure { time: now, bytes });
                 if !cut && bytes <= self.setup.path_mtu.into() {
-                    self.forward.path.enqueue(now, FLOW, datagram, bytes + HEADERS);
+                    self.forward.enqueue(now, datagram);
                 }
             });
         }
         self.receiver.receive(at);
         self.read();
         self.receiver.transmit(at, |datagram| {
-            let bytes = datagram.payload.len() as u64;
             if !cut {
-                self.reverse.path.enqueue(now, FLOW, datagram, bytes + HEADERS);
+                self.reverse.enqueue(now, datagram);
             }
         });
         let closed = self.sender.closed.take().or(self.receiver.closed.take());
@@ -251,8 +250,17 @@ impl Line {
         Line { path, reordering, rng, late: BTreeMap::new(), drawn: 0 }
     }
 
+    fn enqueue(&mut self, now: Time, datagram: Datagram) {
+        let (bytes, ecn) = (datagram.payload.len() as u64 + HEADERS, datagram.ecn);
+        let ecn = if ecn.is_some() { Codepoint::Ect } else { Codepoint::NotEct };
+        self.path.enqueue_ecn(now, FLOW, datagram, bytes, ecn);
+    }
+
     fn poll(&mut self, now: Time) -> Option<Datagram> {
-        while let Some(Delivered { due, payload: datagram, .. }) = self.path.poll(now) {
+        while let Some(Delivered { due, payload: mut datagram, ecn, .. }) = self.path.poll(now) {
+            if ecn == Codepoint::Ce {
+                datagram.ecn = Some(EcnCodepoint::Ce);
+            }
             let extra = Duration::from_nanos(self.rng.u64(0..=self.reordering.as_nanos() as u64));
             self.drawn += 1;
             self.late.insert((due + extra, self.drawn), datagram);

@@ -1,6 +1,6 @@
 //! Controllers for tests.
 
-use pcc::{AckedPacket, CongestionControl, LostPacket, Rate, SentPacket, Time};
+use pcc::{AckedPacket, CongestionControl, Ecn, LostPacket, Rate, SentPacket, Time};
 use pcc_quic::{Factory, Start};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -33,6 +33,7 @@ impl CongestionControl for Fixed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Acked,
+    Marked,
     Lost,
     Discarded,
 }
@@ -90,6 +91,13 @@ impl Recorder {
     fn ledger(&self) -> std::sync::MutexGuard<'_, Ledger> {
         self.ledger.lock().expect("no test panics while it holds the lock")
     }
+
+    fn acked(&self, packet: &AckedPacket, outcome: Outcome) {
+        let same = |sent: &SentPacket| {
+            (sent.time, sent.bytes) == (packet.sent, packet.bytes) && packet.rtt == packet.time.since(packet.sent)
+        };
+        self.ledger().outcome(packet.time, packet.number, outcome, same);
+    }
 }
 
 impl CongestionControl for Recorder {
@@ -108,11 +116,13 @@ impl CongestionControl for Recorder {
     }
 
     fn on_packet_acked(&mut self, packet: &AckedPacket) {
-        let same = |sent: &SentPacket| {
-            (sent.time, sent.bytes) == (packet.sent, packet.bytes) && packet.rtt == packet.time.since(packet.sent)
-        };
-        self.ledger().outcome(packet.time, packet.number, Outcome::Acked, same);
+        self.acked(packet, Outcome::Acked);
         self.inner.on_packet_acked(packet);
+    }
+
+    fn on_packet_marked(&mut self, packet: &AckedPacket) {
+        self.acked(packet, Outcome::Marked);
+        self.inner.on_packet_marked(packet);
     }
 
     fn on_packet_lost(&mut self, packet: &LostPacket) {
@@ -157,6 +167,10 @@ impl CongestionControl for Recorder {
 
     fn in_flight_cap(&self) -> u64 {
         self.inner.in_flight_cap()
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.inner.ecn()
     }
 
     fn deadline(&self) -> Option<Time> {

@@ -2,6 +2,7 @@
 //! the adapter gets it right.
 
 mod controllers;
+mod marks;
 mod pacing;
 mod paths;
 mod traps;

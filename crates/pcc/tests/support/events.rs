@@ -22,6 +22,8 @@ pub enum Op {
     Ack {
         pick: usize,
         rtt: Duration,
+        /// It comes back marked (ECN).
+        marked: bool,
     },
     /// The oldest outstanding packets in order, as a well-behaved path has it.
     AckOldest {
@@ -73,7 +75,7 @@ pub fn ops() -> impl Strategy<Value = Op> {
     prop_oneof![
         8 => (1..30u8, gaps, sizes()).prop_map(|(packets, gap, bytes)| Op::Send { packets, gap, bytes }),
         1 => (numbers(), sizes()).prop_map(|(number, bytes)| Op::SendAgain { number, bytes }),
-        4 => (any::<usize>(), durations()).prop_map(|(pick, rtt)| Op::Ack { pick, rtt }),
+        4 => (any::<usize>(), durations(), any::<bool>()).prop_map(|(pick, rtt, marked)| Op::Ack { pick, rtt, marked }),
         6 => (1..40u8).prop_map(|packets| Op::AckOldest { packets }),
         3 => any::<usize>().prop_map(|pick| Op::Lose { pick }),
         1 => any::<usize>().prop_map(|pick| Op::Discard { pick }),
@@ -119,9 +121,10 @@ impl Driver {
         }
     }
 
-    fn ack(&self, target: &mut dyn CongestionControl, packet: Outstanding, rtt: Duration) {
+    fn ack(&self, target: &mut dyn CongestionControl, packet: Outstanding, rtt: Duration, marked: bool) {
         let Outstanding { number, sent, bytes } = packet;
-        target.on_packet_acked(&AckedPacket { time: self.now, number, sent, bytes, rtt });
+        let packet = AckedPacket { time: self.now, number, sent, bytes, rtt };
+        if marked { target.on_packet_marked(&packet) } else { target.on_packet_acked(&packet) }
     }
 
     fn lose(&self, target: &mut dyn CongestionControl, packet: Outstanding) {
@@ -153,15 +156,15 @@ impl Driver {
                     self.send(target, number, bytes);
                 }
             }
-            Op::Ack { pick, rtt } => {
+            Op::Ack { pick, rtt, marked } => {
                 if let Some(packet) = self.pick(pick) {
-                    self.ack(target, packet, rtt);
+                    self.ack(target, packet, rtt, marked);
                 }
             }
             Op::AckOldest { packets } => {
                 for _ in 0..packets {
                     let Some(packet) = self.outstanding.pop_front() else { return };
-                    self.ack(target, packet, self.now.since(packet.sent));
+                    self.ack(target, packet, self.now.since(packet.sent), false);
                 }
             }
             Op::Lose { pick } => {
@@ -180,7 +183,7 @@ impl Driver {
                     return;
                 }
                 match kind {
-                    0 => self.ack(target, packet, Duration::from_millis(1)),
+                    0 => self.ack(target, packet, Duration::from_millis(1), number % 2 == 0),
                     1 => self.lose(target, packet),
                     _ => target.on_packet_discarded(number),
                 }

@@ -2,7 +2,7 @@
 //! others would.
 //!
 //! Left out: the reaction to a retransmission timeout and the undoing of it, of which the contract tells nothing; and ECN,
-//! as in the draft.
+//! as in the draft: its packets ask for no marks.
 
 mod cycle;
 mod loss;

@@ -3,6 +3,9 @@
 //! Windows are counted in packets of the current size and grow by the bytes acknowledged (RFC 3465, without its limit
 //! of two packets for each acknowledgement, as in Linux and RFC 9002). A lost packet whose acknowledgement comes late
 //! stays lost: reductions are not undone.
+//!
+//! A mark (RFC 3168) is answered as a loss is, at most once for all marks and losses of a round trip, unless the rule says
+//! otherwise. Linux does so too, whatever the controller: it asks for the threshold after a loss.
 
 mod congestion_window;
 mod pacing;
@@ -17,7 +20,7 @@ pub(crate) use pacing::Pacing;
 use super::persistent::LossRun;
 use super::rtt::Rtt;
 use crate::limits::{self, INITIAL_MTU, MIN_RATE, usable_mtu};
-use pcc::{AckedPacket, CongestionControl, LostPacket, PacketTable, Rate, SentPacket, Time};
+use pcc::{AckedPacket, CongestionControl, Ecn, LostPacket, PacketTable, Rate, SentPacket, Time};
 use std::fmt::Debug;
 use std::time::Duration;
 
@@ -32,6 +35,8 @@ pub(crate) struct Ack {
     pub now: Time,
     /// Packets acknowledged.
     pub packets: f64,
+    /// Of those, packets that had been marked.
+    pub marked: f64,
     pub rtt: Rtt,
     /// Whether they are the first of a new round trip.
     pub round: bool,
@@ -55,6 +60,16 @@ pub(crate) trait Rule: Debug + Send + Sync {
     /// The window, in packets, after a loss at a window of `size`.
     fn after_loss(&mut self, size: f64) -> f64;
 
+    /// The window, in packets, after a mark at a window of `size`.
+    fn after_mark(&mut self, size: f64) -> f64 {
+        self.after_loss(size)
+    }
+
+    /// Whether its packets may be marked.
+    fn ecn(&self) -> Ecn {
+        Ecn::Usable
+    }
+
     /// Persistent congestion: what was learnt of the path may no longer hold.
     fn reset(&mut self) {}
 }
@@ -74,8 +89,11 @@ struct Batch {
     growing: u64,
     /// The highest number acknowledged and its round-trip time.
     newest: Option<(u64, Duration)>,
-    /// A packet was lost that was sent after the last reduction.
-    congested: bool,
+    /// Of the acknowledged bytes those that had been marked.
+    marked: u64,
+    /// A packet was lost that was sent after the last reduction, or came back marked.
+    lost: bool,
+    echoed: bool,
     persistent: bool,
 }
 
@@ -163,10 +181,12 @@ impl<R: Rule> Windowed<R> {
         (rtt, round)
     }
 
-    /// Once for all losses of a round trip (RFC 6582; RFC 9002, section 7.3.2).
-    fn reduce(&mut self) {
+    /// Once for all losses and marks of a round trip (RFC 6582; RFC 3168, section 6.1.2; RFC 9002, section 7.3.2).
+    fn reduce(&mut self, lost: bool) {
         self.recovery_end = self.next;
-        self.window.size = self.rule.after_loss(self.window.size).max(MIN_WINDOW);
+        let size = self.window.size;
+        let left = if lost { self.rule.after_loss(size) } else { self.rule.after_mark(size) };
+        self.window.size = left.max(MIN_WINDOW);
         self.window.threshold = self.window.size;
     }
 
@@ -209,10 +229,18 @@ impl<R: Rule> CongestionControl for Windowed<R> {
         self.batch.newest = self.batch.newest.max(Some((packet.number, packet.rtt)));
     }
 
+    fn on_packet_marked(&mut self, packet: &AckedPacket) {
+        let before = self.batch.acked;
+        self.on_packet_acked(packet);
+        let marked = self.batch.acked - before;
+        self.batch.marked = self.batch.marked.saturating_add(marked);
+        self.batch.echoed |= marked > 0 && packet.number >= self.recovery_end;
+    }
+
     fn on_packet_lost(&mut self, packet: &LostPacket) {
         let Some(Outstanding { index, .. }) = self.forget(packet.number) else { return };
         self.last_event = packet.time;
-        self.batch.congested |= packet.number >= self.recovery_end;
+        self.batch.lost |= packet.number >= self.recovery_end;
         if let Some(rtt) = self.rtt.filter(|rtt| packet.sent > rtt.since) {
             self.batch.persistent |= self.losses.add(index, packet.sent, &rtt);
         }
@@ -226,19 +254,20 @@ impl<R: Rule> CongestionControl for Windowed<R> {
         let batch = std::mem::take(&mut self.batch);
         let ack = batch.newest.map(|(number, sample)| {
             let (rtt, round) = self.sample(now, number, sample);
-            Ack { now, packets: self.packets(batch.acked), rtt, round }
+            Ack { now, packets: self.packets(batch.acked), marked: self.packets(batch.marked), rtt, round }
         });
         if let Some(ack) = &ack {
             self.rule.on_ack(&self.window, ack);
         }
-        if batch.congested {
-            self.reduce();
+        let congested = batch.lost || batch.echoed;
+        if congested {
+            self.reduce(batch.lost);
         }
         if batch.persistent {
             self.window.size = MIN_WINDOW;
             self.rule.reset();
         }
-        let growing = Some(self.packets(batch.growing)).filter(|packets| *packets > 0.0 && !batch.congested);
+        let growing = Some(self.packets(batch.growing)).filter(|packets| *packets > 0.0 && !congested);
         if let (Some(ack), Some(packets)) = (ack, growing)
             && self.is_used()
         {
@@ -252,6 +281,10 @@ impl<R: Rule> CongestionControl for Windowed<R> {
 
     fn on_mtu_change(&mut self, mtu: u64) {
         self.mtu = usable_mtu(mtu);
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.rule.ecn()
     }
 
     fn pacing_rate(&self) -> Option<Rate> {

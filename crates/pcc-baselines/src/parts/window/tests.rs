@@ -52,6 +52,15 @@ impl Driver {
         }
     }
 
+    /// One acknowledgement of all of them, which came back marked.
+    fn echo(&mut self, numbers: std::ops::Range<u64>) {
+        let (time, rtt) = (self.now, Duration::from_millis(100));
+        for number in numbers {
+            self.control.on_packet_marked(&AckedPacket { time, number, sent: time - rtt, bytes: MTU, rtt });
+        }
+        self.control.on_batch_end(time);
+    }
+
     /// Packets that were sent `age_ms` ago are lost.
     fn lose(&mut self, numbers: std::ops::Range<u64>, age_ms: u64) {
         let (time, sent) = (self.now, self.now - Duration::from_millis(age_ms));
@@ -105,6 +114,29 @@ fn all_losses_of_a_round_trip_are_one_congestion() {
     driver.wait(100);
     driver.lose(first..first + 1, 100);
     assert_eq!(driver.cap(), 5 * MTU);
+}
+
+/// RFC 3168, section 6.1.2.
+#[test]
+fn marks_are_answered_as_losses_once_in_a_round_trip() {
+    let mut driver = Driver::new();
+    driver.round_trip();
+    let first = driver.send(20);
+    driver.wait(100);
+    driver.echo(first..first + 2);
+    assert_eq!((driver.cap(), driver.control.window.threshold), (10 * MTU, 10.0));
+    driver.ack(first + 2..first + 10);
+    driver.echo(first + 10..first + 12);
+    driver.lose(first + 12..first + 13, 100);
+    driver.ack(first + 13..first + 20);
+    assert_eq!((driver.cap(), driver.control.in_flight), (10 * MTU, 0));
+    let first = driver.send(10);
+    driver.wait(100);
+    driver.echo(first..first + 1);
+    assert_eq!(driver.cap(), 5 * MTU);
+    let before = driver.cap();
+    driver.echo(first..first + 1);
+    assert_eq!(driver.cap(), before, "a second fate changes nothing");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::discipline::Discipline;
 use super::fifo::Fifo;
 use super::limit::Limit;
+use super::marking::Marking;
 use crate::link::packet::{MTU, Packet};
 use pcc::Time;
 use std::time::Duration;
@@ -12,18 +13,20 @@ const TARGET: Duration = Duration::from_millis(5);
 /// About the longest round trip of those that share the queue (RFC 8289, section 4).
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// A first-in first-out queue that drops at its head when packets have waited too long.
+/// A first-in first-out queue that drops, or marks, at its head when packets have waited too long.
 #[derive(Clone, Debug)]
 pub(in crate::link) struct CoDel<P> {
     packets: Fifo<P>,
     control: Control,
     limit: Limit,
+    ecn: bool,
     dropped: u64,
 }
 
 impl<P> Discipline<P> for CoDel<P> {
-    fn new(limit: Limit) -> CoDel<P> {
-        CoDel { packets: Fifo::new(), control: Control::default(), limit, dropped: 0 }
+    fn new(limit: Limit, marking: Marking) -> CoDel<P> {
+        let (packets, control) = (Fifo::new(), Control::default());
+        CoDel { packets, control, limit, ecn: marking.instead_of_drops, dropped: 0 }
     }
 
     fn offer(&mut self, packet: Packet<P>, serving: Option<&Packet<P>>) {
@@ -34,7 +37,7 @@ impl<P> Discipline<P> for CoDel<P> {
 
     fn take(&mut self, now: Time) -> Option<Packet<P>> {
         let before = self.packets.len();
-        let taken = self.control.take(&mut self.packets, now);
+        let taken = self.control.take(&mut self.packets, now, self.ecn);
         self.dropped += (before - self.packets.len() - usize::from(taken.is_some())) as u64;
         taken
     }
@@ -66,15 +69,20 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// Takes the packet to serve next, and drops those before it that the algorithm drops (RFC 8289, section 5).
+    /// Takes the packet to serve next, and drops those before it that the algorithm drops (RFC 8289, section 5). With `ecn`
+    /// a packet that can be marked is marked instead, and served.
     ///
     /// The last packet is never dropped.
-    pub(super) fn take<P>(&mut self, packets: &mut Fifo<P>, now: Time) -> Option<Packet<P>> {
+    pub(super) fn take<P>(&mut self, packets: &mut Fifo<P>, now: Time, ecn: bool) -> Option<Packet<P>> {
         let (mut packet, mut may_drop) = self.pop(packets, now)?;
         if self.dropping {
             self.dropping = may_drop;
             while self.dropping && now >= self.drop_next {
                 self.count = self.count.saturating_add(1);
+                if ecn && packet.ecn.mark() {
+                    self.drop_next = control_law(self.drop_next, self.count);
+                    break;
+                }
                 (packet, may_drop) = self.pop(packets, now)?;
                 self.dropping = may_drop;
                 if may_drop {
@@ -82,7 +90,9 @@ impl Control {
                 }
             }
         } else if may_drop {
-            (packet, _) = self.pop(packets, now)?;
+            if !(ecn && packet.ecn.mark()) {
+                (packet, _) = self.pop(packets, now)?;
+            }
             self.dropping = true;
             // Soon after the last time, the rate of drops that was enough then is where to begin.
             let recent = self.count - self.last_count;

@@ -1,13 +1,14 @@
 //! What every queue can do.
 
 use super::limit::Limit;
+use super::marking::Marking;
 use crate::link::packet::Packet;
 use pcc::Time;
 
 /// A queueing discipline: which packets wait, in which order, and which are dropped.
 pub(in crate::link) trait Discipline<P> {
     /// An empty queue that holds at most `limit`.
-    fn new(limit: Limit) -> Self;
+    fn new(limit: Limit, marking: Marking) -> Self;
 
     /// Puts a packet into the queue, or drops it, or others so that it fits, while `serving` is in service.
     fn offer(&mut self, packet: Packet<P>, serving: Option<&Packet<P>>);

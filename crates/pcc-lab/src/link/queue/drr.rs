@@ -3,6 +3,7 @@
 use super::discipline::Discipline;
 use super::fifo::Fifo;
 use super::limit::Limit;
+use super::marking::Marking;
 use crate::link::packet::{MTU, Packet};
 use pcc::Time;
 use std::collections::{BTreeMap, VecDeque};
@@ -29,7 +30,7 @@ struct Flow<P> {
 }
 
 impl<P> Discipline<P> for Drr<P> {
-    fn new(limit: Limit) -> Drr<P> {
+    fn new(limit: Limit, _marking: Marking) -> Drr<P> {
         let (flows, active) = (BTreeMap::new(), VecDeque::new());
         Drr { flows, active, in_turn: false, limit, bytes: 0, len: 0, dropped: 0 }
     }

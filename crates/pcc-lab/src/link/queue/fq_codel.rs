@@ -4,6 +4,7 @@ use super::codel::Control;
 use super::discipline::Discipline;
 use super::fifo::Fifo;
 use super::limit::Limit;
+use super::marking::Marking;
 use crate::link::packet::{MTU, Packet};
 use pcc::Time;
 use std::collections::VecDeque;
@@ -21,6 +22,7 @@ pub(in crate::link) struct FqCoDel<P> {
     new: VecDeque<u16>,
     old: VecDeque<u16>,
     limit: Limit,
+    ecn: bool,
     bytes: u64,
     len: usize,
     dropped: u64,
@@ -57,13 +59,14 @@ impl<P> FqCoDel<P> {
 }
 
 impl<P> Discipline<P> for FqCoDel<P> {
-    fn new(limit: Limit) -> FqCoDel<P> {
+    fn new(limit: Limit, marking: Marking) -> FqCoDel<P> {
         let queue = || FlowQueue { packets: Fifo::new(), control: Control::default(), credits: 0, active: false };
         FqCoDel {
             queues: std::iter::repeat_with(queue).take(QUEUES.into()).collect(),
             new: VecDeque::new(),
             old: VecDeque::new(),
             limit,
+            ecn: marking.instead_of_drops,
             bytes: 0,
             len: 0,
             dropped: 0,
@@ -109,7 +112,7 @@ impl<P> Discipline<P> for FqCoDel<P> {
                 continue;
             }
             let (bytes, len) = (queue.packets.bytes(), queue.packets.len());
-            let taken = queue.control.take(&mut queue.packets, now);
+            let taken = queue.control.take(&mut queue.packets, now, self.ecn);
             self.bytes -= bytes - queue.packets.bytes();
             self.len -= len - queue.packets.len();
             self.dropped += (len - queue.packets.len() - usize::from(taken.is_some())) as u64;

@@ -9,15 +9,17 @@ mod drr;
 mod fifo;
 mod fq_codel;
 mod limit;
+mod marking;
 
 use super::packet::Packet;
-use crate::quantity::{Quantity, read};
+use crate::quantity::{Quantity, read, read_option};
 use codel::CoDel;
 use discipline::Discipline;
 use drop_tail::DropTail;
 use drr::Drr;
 use fq_codel::FqCoDel;
 pub use limit::Limit;
+use marking::Marking;
 use pcc::Time;
 use serde::Deserialize;
 
@@ -51,9 +53,10 @@ macro_rules! queues {
         }
 
         impl<P> Buffer<P> {
-            pub(super) fn new(QueueConfig { kind, limit }: QueueConfig) -> Buffer<P> {
+            pub(super) fn new(QueueConfig { kind, limit, ecn, mark_above }: QueueConfig) -> Buffer<P> {
+                let marking = Marking { instead_of_drops: ecn, above: mark_above };
                 match kind {
-                    $(QueueKind::$name => Buffer::$name($name::new(limit)),)*
+                    $(QueueKind::$name => Buffer::$name($name::new(limit, marking)),)*
                 }
             }
 
@@ -117,18 +120,31 @@ queues! {
     FqCoDel: "FQ-CoDel queue",
 }
 
-/// The queue before the bottleneck: `{ kind = "codel", limit = "75kB" }`, or in short `"75kB"` for a drop-tail queue.
+/// The queue before the bottleneck: `{ kind = "codel", limit = "75kB", ecn = true }`, or in short `"75kB"` for a drop-tail queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct QueueConfig {
     /// What kind of queue it is.
     pub kind: QueueKind,
     /// How much it holds, the packet in service included.
     #[serde(deserialize_with = "read")]
     pub limit: Limit,
+    /// Whether CoDel and FQ-CoDel mark packets that can be marked, where they would drop them to keep the queue short (RFC 8289
+    /// and 8290). What doesn't fit is dropped all the same.
+    #[serde(default)]
+    pub ecn: bool,
+    /// A drop-tail queue that holds more than this, the packet in service included, marks what comes, and drops what can't be
+    /// marked (RFC 8257, section 3.1).
+    #[serde(default, deserialize_with = "read_option")]
+    pub mark_above: Option<Limit>,
 }
 
 impl QueueConfig {
+    /// A queue that marks nothing.
+    pub fn new(kind: QueueKind, limit: Limit) -> QueueConfig {
+        QueueConfig { kind, limit, ecn: false, mark_above: None }
+    }
+
     /// The limit in bytes for packets of `packet` bytes, with [`QueueKind::Drr`] that of each flow; `None` if it has none.
     pub fn limit_bytes(&self, packet: u64) -> Option<u64> {
         let bytes = match self.limit {
@@ -142,7 +158,7 @@ impl QueueConfig {
 impl From<Limit> for QueueConfig {
     /// A drop-tail queue.
     fn from(limit: Limit) -> QueueConfig {
-        QueueConfig { kind: QueueKind::DropTail, limit }
+        QueueConfig::new(QueueKind::DropTail, limit)
     }
 }
 

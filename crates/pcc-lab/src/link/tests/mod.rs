@@ -1,3 +1,4 @@
+mod marks;
 mod properties;
 mod queues;
 mod schedules;
@@ -36,7 +37,7 @@ fn poll<P>(path: &mut Path<P>, now: Time) -> Option<P> {
 }
 
 fn queue(kind: QueueKind, limit: Limit) -> QueueConfig {
-    QueueConfig { kind, limit }
+    QueueConfig::new(kind, limit)
 }
 
 fn bottleneck(rate: Rate, queue: impl Into<QueueConfig>) -> PathConfig {

@@ -25,10 +25,13 @@ fn any_trace() -> impl Strategy<Value = Capacity> {
 fn any_queue() -> impl Strategy<Value = QueueConfig> {
     let limit = || prop_oneof![(0..20_000u64).prop_map(Limit::Bytes), (0..20u64).prop_map(Limit::Packets)];
     let kind = prop::sample::select(QueueKind::ALL);
-    (kind, limit(), any::<bool>()).prop_map(|(kind, limit, endless)| {
-        let endless = endless && matches!(kind, QueueKind::CoDel | QueueKind::FqCoDel);
-        queue(kind, if endless { Limit::Bytes(u64::MAX) } else { limit })
-    })
+    (kind, limit(), any::<[bool; 2]>(), prop::option::of(limit())).prop_map(
+        |(kind, limit, [endless, ecn], mark_above)| {
+            let endless = endless && matches!(kind, QueueKind::CoDel | QueueKind::FqCoDel);
+            let limit = if endless { Limit::Bytes(u64::MAX) } else { limit };
+            QueueConfig { kind, limit, ecn, mark_above }
+        },
+    )
 }
 
 fn any_loss() -> impl Strategy<Value = Loss> {
@@ -92,6 +95,9 @@ fn any_path() -> impl Strategy<Value = (PathConfig, Vec<Entry>)> {
     (config, prop::collection::vec((prop_oneof![Just(0), 0..5_000_000u64], any_flow(), 0..2000u64), 0..300))
 }
 
+/// What packets say, one after the other.
+const CODEPOINTS: [Codepoint; 3] = [Codepoint::NotEct, Codepoint::Ect, Codepoint::Ce];
+
 /// Whether the queue is within its limit.
 fn within(queue: QueueConfig, path: &Path<usize>) -> bool {
     // With DRR the limit is that of each of four flows.
@@ -110,7 +116,7 @@ proptest! {
         let mut delivered = Vec::new();
         for (i, (gap, flow, bytes)) in packets.iter().enumerate() {
             now += Duration::from_nanos(*gap);
-            path.enqueue(now, *flow, i, *bytes);
+            path.enqueue_ecn(now, *flow, i, *bytes, CODEPOINTS[i % 3]);
             prop_assert!(within(config.queue, &path), "{:?}: {} bytes", config.queue, path.queued_bytes());
             if i % 3 == 0 {
                 delivered.extend(std::iter::from_fn(|| path.poll(now)));
@@ -125,6 +131,10 @@ proptest! {
         prop_assert!(delivered.is_sorted_by_key(|d| d.due));
         prop_assert!(delivered.iter().all(|d| d.bytes == packets[d.payload].2));
         prop_assert_eq!(path.counters().delivered_bytes, delivered.iter().map(|d| d.bytes).sum::<u64>());
+        for Delivered { payload, ecn, .. } in &delivered {
+            let entered = CODEPOINTS[payload % 3];
+            prop_assert!(*ecn == entered || (entered, *ecn) == (Codepoint::Ect, Codepoint::Ce));
+        }
         for flow in 0..4 {
             let mut of_flow: Vec<_> = delivered.iter().map(|d| d.payload).filter(|i| packets[*i].1 == flow).collect();
             if config.reordering.is_some() {

@@ -1,6 +1,6 @@
 //! The hosts of a flow's two ends.
 
-use super::super::sender::Departure;
+use super::super::wire::Departure;
 use super::thread::Thread;
 use super::{HostThread, ReceiverHost, SenderHost};
 use fastrand::Rng;
