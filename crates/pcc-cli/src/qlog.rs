@@ -233,7 +233,8 @@ fn described(event: &Event) -> Option<(&'static str, Value)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pcc::{CongestionControl, SentPacket, Time, profiles};
+    use pcc::{AckedPacket, CongestionControl, SentPacket, Time, profiles};
+    use std::time::Duration;
 
     #[test]
     fn later_connections_write_beside_the_named_file() {
@@ -256,11 +257,14 @@ mod tests {
         control.observe(Box::new(Decisions(Some(log))));
 
         transport.write_all(b"\x1e{\"file\"").unwrap();
-        // The controller leaves the phase in which it starts when it hears nothing.
+        let rtt = Duration::from_millis(20);
         for number in 0..1000 {
-            let time = Time::from_nanos(number * 10_000_000);
+            let time = Time::from_nanos(number * 1_000_000);
             control.on_packet_sent(&SentPacket { time, number, bytes: 1200 });
-            control.on_deadline(time);
+            if let Some(number) = number.checked_sub(20) {
+                control.on_packet_acked(&AckedPacket { time, number, sent: time - rtt, bytes: 1200, rtt });
+                control.on_batch_end(time);
+            }
         }
         transport.write_all(b":1}\n").unwrap();
         qlog.finish().unwrap();
@@ -272,8 +276,8 @@ mod tests {
         let records: Vec<Value> = text.lines().map(|line| serde_json::from_str(&line[1..]).unwrap()).collect();
         assert!(text.lines().all(|line| line.starts_with('\x1e')));
         assert!(records.iter().any(|record| record["file"] == 1));
-        let decision = records.iter().find(|record| record["name"] == "pcc:decision").expect("silence cuts the rate");
-        assert!(decision["data"]["new"].as_f64() < decision["data"]["old"].as_f64(), "{decision}");
+        let decision = records.iter().find(|record| record["name"] == "pcc:decision").expect("start-up doubles");
+        assert!(decision["data"]["new"].as_f64() > decision["data"]["old"].as_f64(), "{decision}");
         assert_eq!(records.last().unwrap()["name"], "quic:packet_received");
     }
 }
