@@ -11,6 +11,7 @@ mod lab;
 mod man;
 mod output;
 mod progress;
+mod qlog;
 mod signals;
 #[cfg(feature = "tcp")]
 mod tcp;

@@ -4,6 +4,7 @@ use crate::pacing::Pacing;
 use crate::spaces::Spaces;
 use crate::start::{Build, Made};
 use crate::statistics::{Rounds, Statistics};
+use crate::waits::Waits;
 use noq::{Connection, PathId};
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{Controller, ControllerMetrics};
@@ -117,6 +118,7 @@ impl Adapter {
         let sample = now.since(sent);
         state.rtt = sample.max(smoothed);
         state.rounds.on_acked(bytes, sample, smoothed);
+        state.pacing.on_outcome(now, packet.first, Some(sample));
         state.newest_acked = state.newest_acked.max(sent);
         state.app_limited |= app_limited;
         state.batch_open = true;
@@ -205,6 +207,12 @@ impl State {
         self.control.in_flight_cap().max(self.mtu.into())
     }
 
+    /// What the timer and the socket may do, with noq's times counting from `origin`.
+    fn waits(&self, origin: Instant) -> Waits {
+        let sent = origin + self.pacing.last_sent().since(Time::ZERO);
+        Waits { sent: Some(sent), collect: self.pacing.collect(), gather: self.pacing.gather() }
+    }
+
     fn copy(&self) -> Copied {
         let phase = self.phase.as_ref().map(|phase| *phase.lock().unwrap_or_else(PoisonError::into_inner));
         Copied {
@@ -240,6 +248,7 @@ impl Controller for Adapter {
         let Some(packet) = state.spaces.take_lost(pn, bytes.into()) else { return };
         state.batch_open = true;
         state.rounds.on_lost();
+        state.pacing.on_outcome(now, packet.first, None);
         let (number, sent, bytes) = (packet.number, packet.sent, packet.bytes);
         state.control.on_packet_lost(&LostPacket { time: now, number, sent, bytes });
     }
@@ -289,7 +298,10 @@ impl Controller for Adapter {
 
     fn metrics(&self) -> ControllerMetrics {
         let (window, rate, answer, quantum) = self.read(
-            |state| (state.window(), state.rate(), state.pacing.answer(), state.pacing.quantum()),
+            |state| {
+                state.waits(self.origin).say();
+                (state.window(), state.rate(), state.pacing.answer(), state.pacing.quantum())
+            },
             |Copied { quantum, statistics, .. }| {
                 let rate = statistics.pacing_rate;
                 let answer = rate.map_or(0, |rate| rate.bytes_per_sec() as u64);

@@ -5,20 +5,24 @@
 //! than a few megabytes, let [`windows::follow_path`] keep flow control out of the way. [`Statistics`] tells a running
 //! connection's rate, round-trip time and loss.
 //!
-//! Modules, each of which uses only those before it: `buffers`, `precise`, `runtime`, `pacing`, `spaces`, `start`, `statistics`,
+//! Modules, each of which uses only those before it: `buffers`, `precise`, `waits`, `socket`, `runtime`, `bursts`, `pacing`, `spaces`, `start`, `statistics`,
 //! `controller`, `factory`, `windows`, `algorithm`, `transport`.
 
 mod algorithm;
 mod buffers;
+mod bursts;
 mod controller;
 mod factory;
 mod pacing;
 pub mod precise;
 mod runtime;
+#[cfg(target_os = "linux")]
+mod socket;
 mod spaces;
 mod start;
 mod statistics;
 mod transport;
+mod waits;
 pub mod windows;
 
 pub use pcc;

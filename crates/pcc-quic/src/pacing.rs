@@ -12,12 +12,18 @@
 //! * **Make up.** [`Pacing`] keeps a schedule of its own, the bytes that the rate owes, and answers 3/2 of the rate
 //!   until they have left. A new rate starts a new schedule, since a past debt would falsify its measurement.
 //!
+//! On a path whose round trip bears it, a wake-up sends the packets of a whole wait (`waits`), as many as don't overflow a
+//! queue (`bursts`).
+//!
 //! noq also holds back pure acknowledgements until a whole packet's credit is there, which delays them by milliseconds
 //! at the low rate of a receiver that never got to learn a better one. So after a **small** packet, which tells that
 //! there is no more data, the next one may leave at once, unless small packets alone exceed the rate.
 
+use crate::bursts::Bursts;
 use crate::runtime::MIN_WAIT;
+use crate::waits;
 use pcc::{Rate, Time};
+use std::time::Duration;
 
 /// A larger debt is cut to this much of the rate's time, in seconds, within the bounds below. While the sender was
 /// late the bottleneck may have idled, and what is made up then queues there: a debt must fit into a shallow buffer.
@@ -46,6 +52,9 @@ pub(crate) struct Pacing {
     mtu: f64,
     /// The rate the controller wants.
     rate: f64,
+    /// The shortest round trip so far; zero before the first.
+    round_trip: Duration,
+    bursts: Bursts,
     /// When `due` was last brought up to date.
     updated: Time,
     /// What the rate has earned since the last packet.
@@ -68,6 +77,8 @@ impl Pacing {
         Pacing {
             mtu: mtu.into(),
             rate: 0.0,
+            round_trip: Duration::ZERO,
+            bursts: Bursts::default(),
             updated: Time::ZERO,
             due: 0.0,
             owed: 0.0,
@@ -108,7 +119,7 @@ impl Pacing {
     pub(crate) fn on_sent(&mut self, now: Time, bytes: u64) {
         let bytes = bytes as f64;
         self.accrue(now);
-        let most = self.packets_per_wake() * MAX_OWED_WAKES * self.mtu;
+        let most = self.at_least_per_wake() * MAX_OWED_WAKES * self.mtu;
         let most = (self.rate * MAX_OWED).clamp(MIN_OWED_PACKETS * self.mtu, most);
         self.owed = (self.owed + self.due - bytes).clamp(-MAX_AHEAD_PACKETS * self.mtu, most);
         self.due = 0.0;
@@ -122,8 +133,8 @@ impl Pacing {
         self.at_once = bytes < self.mtu / 2.0 && self.owed > -MAX_AHEAD_PACKETS * self.mtu;
         self.lowest = self.untrimmed();
         self.credit = self.credit.min(bucket_depth(self.lowest, self.mtu));
-        // A burst is twice what a wake-up sends, so that one may come late by its own spacing.
-        let rest_of_burst = (2.0 * self.packets_per_wake() - 1.0) * self.mtu;
+        // A burst is what a wake-up sends, and what becomes due while it comes late by the shortest wait.
+        let rest_of_burst = (self.packets_per_wake() + self.at_least_per_wake() - 1.0) * self.mtu;
         // A small packet may share a datagram with the next one, which noq then doesn't ask for.
         self.trim = (self.credit > rest_of_burst && !self.at_once).then_some(rest_of_burst);
     }
@@ -143,13 +154,55 @@ impl Pacing {
         }
     }
 
-    /// The bytes to hand to the network at once: a packet up to about 300 Mbit/s, then as many as one wake-up sends.
-    pub(crate) fn quantum(&self) -> u64 {
-        (self.packets_per_wake() * self.mtu) as u64
+    /// A packet, the `first` of its burst or not, was acknowledged after a `round_trip`, or was lost if there is none.
+    pub(crate) fn on_outcome(&mut self, now: Time, first: bool, round_trip: Option<Duration>) {
+        self.bursts.on_outcome(now, first, round_trip.is_none());
+        if let Some(round_trip) = round_trip
+            && (self.round_trip.is_zero() || round_trip < self.round_trip)
+        {
+            self.round_trip = round_trip;
+        }
     }
 
+    /// When the last packet left.
+    pub(crate) fn last_sent(&self) -> Time {
+        self.last_sent
+    }
+
+    /// How long packets may be collected before they are sent.
+    pub(crate) fn collect(&self) -> Duration {
+        let packets = self.packets_per_wake();
+        if packets <= self.at_least_per_wake() {
+            MIN_WAIT
+        } else {
+            Duration::from_secs_f64(packets * self.mtu / self.rate)
+        }
+    }
+
+    /// How long packets that arrive may wait until they are read.
+    pub(crate) fn gather(&self) -> Duration {
+        waits::bearable(self.round_trip)
+    }
+
+    /// The bytes to hand to the network at once: as many packets as one wake-up sends, even a late one.
+    pub(crate) fn quantum(&self) -> u64 {
+        let (packets, least) = (self.packets_per_wake(), self.at_least_per_wake());
+        ((if packets > least { packets + least } else { packets }) * self.mtu) as u64
+    }
+
+    /// The packets of one wake-up: those of a wait that the round trip bears, if they aren't more than the path bears.
     fn packets_per_wake(&self) -> f64 {
-        (self.rate * MIN_WAIT.as_secs_f64() / self.mtu).round().max(1.0)
+        let bearable = self.packets_in(waits::bearable(self.round_trip)).min(self.bursts.longest().into());
+        bearable.max(self.at_least_per_wake())
+    }
+
+    /// One packet up to about 300 Mbit/s, then as many as the shortest wait makes necessary.
+    fn at_least_per_wake(&self) -> f64 {
+        self.packets_in(MIN_WAIT).max(1.0)
+    }
+
+    fn packets_in(&self, wait: Duration) -> f64 {
+        (self.rate * wait.as_secs_f64() / self.mtu).round()
     }
 
     fn accrue(&mut self, now: Time) {
@@ -191,5 +244,22 @@ mod tests {
             pacing.quantum() / 1452
         };
         assert_eq!([1.0, 100.0, 300.0, 500.0, 1000.0].map(quantum), [1, 1, 1, 2, 4]);
+    }
+
+    #[test]
+    fn packets_are_collected_as_long_as_round_trip_and_path_bear_it() {
+        // At 100 Mbit/s a packet takes 116 us. For 20 s, one in 100 packets is lost, first of a burst or not.
+        let learned = |round_trip: Duration| {
+            let mut pacing = Pacing::new(1452);
+            pacing.set_rate(Time::ZERO, Rate::from_mbps(100.0));
+            for number in 0..160_000_u64 {
+                let now = Time::from_nanos(number * 116_160);
+                pacing.on_outcome(now, number % 2 == 0, (number % 100 > 1).then_some(round_trip));
+            }
+            (pacing.quantum() / 1452, pacing.collect())
+        };
+        assert_eq!(learned(Duration::from_millis(30)), (5, Duration::from_nanos(4 * 116_160)));
+        assert_eq!(learned(Duration::from_secs(1)).1, Duration::from_nanos(4 * 116_160), "half a millisecond at most");
+        assert_eq!(learned(Duration::from_millis(2)), (1, MIN_WAIT), "a wait would be much of a short round trip");
     }
 }

@@ -2,6 +2,9 @@
 
 use crate::buffers::enlarge_buffers;
 use crate::precise::Timer;
+#[cfg(target_os = "linux")]
+use crate::socket::GatheringSocket;
+use crate::waits::Waits;
 use noq::{AsyncTimer, AsyncUdpSocket, Runtime, TokioRuntime};
 use std::io;
 use std::net::UdpSocket;
@@ -9,7 +12,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// The shortest time between two wake-ups of one connection.
+/// The shortest time between two wake-ups of one connection, on the shortest paths.
 ///
 /// A wake-up per packet costs most of a core from about 400 Mbit/s on. With this bound packets of 1452 bytes leave
 /// one by one up to 232 Mbit/s, and above that in the small batches which the rate puts into 50 µs.
@@ -23,6 +26,11 @@ const BUFFER: usize = 4 << 20;
 ///
 /// Pass it to `noq::Endpoint::new`; it must be used inside a tokio runtime. Rates stay right without it too, but
 /// packets then leave in bursts of a millisecond's worth.
+///
+/// On Linux it saves wake-ups for connections whose controller comes from a [`Factory`](crate::Factory). Packets to send
+/// are collected, and packets that arrive stay in the socket, for a 64th of the shortest round trip, half a millisecond at
+/// most. Nothing waits where no second packet would come meanwhile. How many packets leave together is learned: up to 8,
+/// and fewer where the ends of such bursts get lost, as in a shallow queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PreciseRuntime;
 
@@ -47,11 +55,14 @@ impl Runtime for PreciseRuntime {
 
     fn wrap_udp_socket(&self, socket: UdpSocket) -> io::Result<Box<dyn AsyncUdpSocket>> {
         enlarge_buffers(&socket, BUFFER);
+        #[cfg(target_os = "linux")]
+        return Ok(Box::new(GatheringSocket::new(socket)?));
+        #[cfg(not(target_os = "linux"))]
         TokioRuntime.wrap_udp_socket(socket)
     }
 }
 
-/// A timer that keeps [`MIN_WAIT`] between two expiries.
+/// A timer that keeps [`MIN_WAIT`] between two expiries, and lets packets to send collect for as long as the controller says.
 #[derive(Debug)]
 struct PacingTimer {
     timer: Timer,
@@ -60,8 +71,9 @@ struct PacingTimer {
 
 impl PacingTimer {
     fn set(&mut self, deadline: Instant) {
-        let earliest = self.fired.map_or(deadline, |fired| fired + MIN_WAIT);
-        self.timer.reset(deadline.max(earliest));
+        let Waits { sent, collect, .. } = Waits::said();
+        let earliest = self.fired.map(|fired| fired + MIN_WAIT).max(sent.map(|sent| sent + collect));
+        self.timer.reset(earliest.map_or(deadline, |earliest| earliest.max(deadline)));
     }
 }
 

@@ -13,6 +13,8 @@ pub(crate) struct Outstanding {
     pub(crate) sent: Time,
     /// The size of the packet in bytes.
     pub(crate) bytes: u64,
+    /// No other packet was sent just before it, at the same time.
+    pub(crate) first: bool,
 }
 
 /// Maps the packet numbers of noq's callbacks to strictly rising ones.
@@ -26,7 +28,9 @@ pub(crate) struct Spaces {
     /// Never empty once a packet was sent; rising in both fields.
     runs: VecDeque<Run>,
     last: Option<u64>,
-    packets: PacketTable<(Time, u64)>,
+    /// When they were sent, their bytes, and whether they were the first then.
+    packets: PacketTable<(Time, u64, bool)>,
+    last_sent: Option<Time>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -49,14 +53,17 @@ impl Spaces {
             }
         };
         self.last = Some(number);
-        self.packets.insert(number, (sent, bytes));
-        Outstanding { number, sent, bytes }
+        let first = self.last_sent.replace(sent) != Some(sent);
+        self.packets.insert(number, (sent, bytes, first));
+        Outstanding { number, sent, bytes, first }
     }
 
     /// Removes the packet `pn` that was sent at `sent` with `bytes` bytes, if it is outstanding.
     pub(crate) fn take_acked(&mut self, pn: u64, sent: Time, bytes: u64) -> Option<Outstanding> {
         // Nearly always the newest run has it.
-        let number = self.candidates(pn).rev().find(|&number| self.packets.get(number) == Some(&(sent, bytes)))?;
+        let is_it =
+            |number: &u64| self.packets.get(*number).is_some_and(|packet| (packet.0, packet.1) == (sent, bytes));
+        let number = self.candidates(pn).rev().find(is_it)?;
         self.take(number)
     }
 
@@ -69,7 +76,7 @@ impl Spaces {
 
     /// Removes the oldest packet if it was sent more than `age` before `newest`.
     pub(crate) fn take_older(&mut self, newest: Time, age: Duration) -> Option<Outstanding> {
-        let (number, &(sent, _)) = self.packets.first()?;
+        let (number, &(sent, ..)) = self.packets.first()?;
         if newest.since(sent) > age { self.take(number) } else { None }
     }
 
@@ -83,12 +90,12 @@ impl Spaces {
     }
 
     fn take(&mut self, number: u64) -> Option<Outstanding> {
-        let (sent, bytes) = self.packets.take(number)?;
+        let (sent, bytes, first) = self.packets.take(number)?;
         let oldest = self.packets.first().map_or(u64::MAX, |(number, _)| number);
         while self.runs.len() > 1 && self.runs[1].first <= oldest {
             self.runs.pop_front();
         }
-        Some(Outstanding { number, sent, bytes })
+        Some(Outstanding { number, sent, bytes, first })
     }
 }
 
@@ -107,7 +114,7 @@ mod tests {
         assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
         for ((pn, bytes), number) in sent.into_iter().zip(100..).zip(numbers) {
             let taken = if pn % 2 == 0 { spaces.take_acked(pn, AT, bytes) } else { spaces.take_lost(pn, bytes) };
-            assert_eq!(taken, Some(Outstanding { number, sent: AT, bytes }));
+            assert_eq!(taken, Some(Outstanding { number, sent: AT, bytes, first: number == 0 }));
         }
         assert_eq!(spaces.runs.len(), 1, "finished runs are forgotten");
         assert_eq!(spaces.packets.first(), None);

@@ -1,9 +1,9 @@
 //! A complete transport configuration for noq.
 
-use crate::{Algorithm, Factory, windows};
+use crate::{Algorithm, Factory, Start, windows};
 use noq::{AckFrequencyConfig, IdleTimeout, TransportConfig, VarInt};
 use noq_proto::congestion::{Bbr3Config, CubicConfig, NewRenoConfig};
-use pcc::Rate;
+use pcc::{Observer, Profile, Rate};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,10 +41,22 @@ impl Transport {
     /// noq's own controllers get noq's defaults for all that bears on congestion control, and the same windows as ours.
     /// The windows then have to [follow the path](windows::follow_path).
     pub fn config(&self) -> TransportConfig {
+        self.config_of(Factory::profile)
+    }
+
+    /// The same with an observer for each controller. Those of noq have nothing to observe.
+    pub fn config_observed(
+        &self,
+        observe: impl Fn(&Start) -> Box<dyn Observer> + Send + Sync + 'static,
+    ) -> TransportConfig {
+        self.config_of(|profile| Factory::observed(profile, observe))
+    }
+
+    fn config_of(&self, make: impl FnOnce(Profile) -> Factory) -> TransportConfig {
         let mut config = base();
         match (self.algorithm, self.algorithm.profile()) {
             (_, Some(profile)) => {
-                let mut factory = Factory::profile(profile).with_seed(self.seed);
+                let mut factory = make(profile).with_seed(self.seed);
                 if let Some(max) = self.max_rate {
                     factory = factory.with_max_rate(max);
                 }
@@ -60,7 +72,7 @@ impl Transport {
 
     /// noq's configuration for the controllers of `factory`, set in the same way.
     pub fn config_with(factory: Factory) -> TransportConfig {
-        // One acknowledgement per packet, at once: each gives an undistorted RTT sample.
+        // An acknowledgement at once for what the receiver reads at once: an undistorted RTT sample.
         let mut acks = AckFrequencyConfig::default();
         acks.ack_eliciting_threshold(VarInt::from_u32(0));
         acks.reordering_threshold(VarInt::from_u32(1));

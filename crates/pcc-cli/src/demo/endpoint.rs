@@ -2,6 +2,7 @@
 
 use super::path::{MTU, Path};
 use super::sample::Sample;
+use crate::qlog::Qlog;
 use anyhow::Context;
 use noq::{Connection, Endpoint, PathId, TransportConfig, VarInt};
 use pcc_emulator::quic::{self, BLOCK, BlockWriter, Identity, SERVER_NAME};
@@ -23,8 +24,9 @@ const SAMPLE_EVERY: Duration = Duration::from_millis(100);
 const LATENESS_EVERY: Duration = Duration::from_millis(10);
 
 /// noq's configuration of either end.
-fn transport(algorithm: Algorithm, seed: u64) -> TransportConfig {
-    let mut config = Transport { algorithm, max_rate: None, seed }.config();
+fn transport(algorithm: Algorithm, seed: u64, qlog: Option<&Qlog>) -> TransportConfig {
+    let transport = Transport { algorithm, max_rate: None, seed };
+    let mut config = qlog.map_or_else(|| transport.config(), |qlog| qlog.config(&transport));
     quic::fix_mtu(&mut config, MTU);
     config
 }
@@ -55,7 +57,7 @@ pub struct Receiver {
 impl Receiver {
     /// Waits for one sender, on a new thread.
     pub fn start(identity: &Identity, algorithm: Algorithm, seed: u64, path: &Path) -> anyhow::Result<Receiver> {
-        let config = identity.server(transport(algorithm, seed))?;
+        let config = identity.server(transport(algorithm, seed, None))?;
         let runtime = runtime()?;
         let endpoint = {
             let _inside = runtime.enter();
@@ -121,6 +123,8 @@ pub struct Sending<'a> {
     pub duration: Duration,
     /// Counts what has arrived.
     pub received: Arc<AtomicU64>,
+    /// Where to log, if at all.
+    pub qlog: Option<&'a Qlog>,
 }
 
 /// How the sender's thread fared.
@@ -138,7 +142,7 @@ pub fn send(
     what: Sending<'_>,
     samples: mpsc::UnboundedSender<Sample>,
 ) -> anyhow::Result<JoinHandle<anyhow::Result<SenderReport>>> {
-    let config = identity.client(transport(what.algorithm, what.seed))?;
+    let config = identity.client(transport(what.algorithm, what.seed, what.qlog))?;
     let Sending { to, duration, received, .. } = what;
     let cap = window_cap(what.path);
     let runtime = runtime()?;

@@ -14,6 +14,8 @@ mod virtual_time;
 
 use crate::exit::{INTERRUPTED, usage};
 use crate::output::show;
+use crate::qlog::Qlog;
+use anyhow::Context;
 use outcome::Outcome;
 use path::{Path, Preset};
 use pcc::Rate;
@@ -81,6 +83,9 @@ pub struct Args {
     /// Over UDP sockets of this machine and in its time, instead of in virtual time.
     #[arg(long)]
     real_time: bool,
+    /// Log all packets of the sender, and what the controller does, into this file (qlog); later runs log beside it.
+    #[arg(long, value_name = "FILE.qlog", requires = "real_time")]
+    qlog: Option<PathBuf>,
     /// Print one JSON document on standard output instead of the table.
     #[arg(long)]
     json: bool,
@@ -148,16 +153,22 @@ fn demonstrate(args: &Args, path: &Path, chart: &std::path::Path) -> anyhow::Res
     let seed = args.seed.unwrap_or_else(drawn);
     eprintln!("{} path: {path}; {} s each; seed {seed}", path.name, args.duration().as_secs_f64());
     eprintln!("{}\n", if args.real_time { REAL } else { VIRTUAL });
+    let qlog = args
+        .qlog
+        .as_ref()
+        .map(|file| Qlog::create(file).map_err(|error| anyhow::anyhow!("can't write {}: {error}", file.display())));
+    let qlog = qlog.transpose()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcomes = runtime.block_on(async {
         tokio::select! {
-            outcomes = all_runs(args, path, seed) => outcomes.map(Some),
+            outcomes = all_runs(args, path, seed, qlog.as_ref()) => outcomes.map(Some),
             _ = tokio::signal::ctrl_c() => Ok(None),
         }
     });
     // A run in virtual time that was interrupted must not keep the command from ending.
     runtime.shutdown_background();
     let outcomes = outcomes?;
+    qlog.map_or(Ok(()), |qlog| qlog.finish()).context("can't write the qlog")?;
     let Some(outcomes) = outcomes else {
         eprintln!("\ninterrupted");
         return Ok(ExitCode::from(INTERRUPTED));
@@ -185,7 +196,7 @@ const VIRTUAL: &str = "real: both QUIC endpoints, their packets and encryption; 
 const REAL: &str = "real: both QUIC endpoints, their packets and encryption, sockets, the clock; emulated: the path";
 
 /// One controller after the other, and that as often as asked: what disturbs this machine meanwhile disturbs them alike.
-async fn all_runs(args: &Args, path: &Path, seed: u64) -> anyhow::Result<Vec<Outcome>> {
+async fn all_runs(args: &Args, path: &Path, seed: u64, qlog: Option<&Qlog>) -> anyhow::Result<Vec<Outcome>> {
     let mut outcomes = Vec::new();
     for run in 0..args.runs {
         for &algorithm in &args.controllers {
@@ -193,7 +204,7 @@ async fn all_runs(args: &Args, path: &Path, seed: u64) -> anyhow::Result<Vec<Out
             let mut progress = Progress::start(label, args.duration());
             let seed = seed.wrapping_add(run.into());
             let outcome = if args.real_time {
-                real_time::run(algorithm, path, args.duration(), seed, |sample| progress.show(sample)).await
+                real_time::run(algorithm, path, args.duration(), seed, qlog, |sample| progress.show(sample)).await
             } else {
                 let (path, duration) = (path.clone(), args.duration());
                 let (sampler, mut samples) = tokio::sync::mpsc::unbounded_channel();

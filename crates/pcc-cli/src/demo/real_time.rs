@@ -4,6 +4,7 @@ use super::endpoint::{Receiver, SenderReport, Sending, send};
 use super::outcome::{Machine, Outcome};
 use super::path::Path;
 use super::sample::Sample;
+use crate::qlog::Qlog;
 use anyhow::{Context, anyhow};
 use pcc_emulator::quic::Identity;
 use pcc_emulator::realtime::Lateness;
@@ -12,13 +13,15 @@ use pcc_quic::Algorithm;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// Runs a controller over `path`; `seed` is that of the path's losses and of the controller's random choices. `watch` sees each sample
+/// Runs a controller over `path`; `seed` is that of the path's losses and of the controller's random choices. The sender logs into
+/// `qlog`. `watch` sees each sample
 /// as it comes. Ends early and cleanly when the future is dropped.
 pub async fn run(
     algorithm: Algorithm,
     path: &Path,
     duration: Duration,
     seed: u64,
+    qlog: Option<&Qlog>,
     mut watch: impl FnMut(&Sample),
 ) -> anyhow::Result<Outcome> {
     let identity = Identity::generate()?;
@@ -28,7 +31,8 @@ pub async fn run(
             .context("can't start the relay")?;
     let (sampler, mut coming) = mpsc::unbounded_channel();
     let received = receiver.received.clone();
-    let sender = send(&identity, Sending { algorithm, seed, path, to: relay.addr(), duration, received }, sampler)?;
+    let sender =
+        send(&identity, Sending { algorithm, seed, path, to: relay.addr(), duration, received, qlog }, sampler)?;
     let mut samples = vec![Sample::default()];
     while let Some(sample) = coming.recv().await {
         watch(&sample);

@@ -52,7 +52,8 @@ async fn data_goes_through_the_relay() {
     let path = Path { rate: Rate::from_mbps(10.0), rtt: Duration::from_millis(20), ..Path::from(Preset::Lossy) };
     for algorithm in [Algorithm::default(), Algorithm::Cubic] {
         let mut seen = 0;
-        let outcome = real_time::run(algorithm, &path, Duration::from_secs(2), 1, |_| seen += 1).await.expect("a run");
+        let outcome =
+            real_time::run(algorithm, &path, Duration::from_secs(2), 1, None, |_| seen += 1).await.expect("a run");
         assert_eq!(outcome.samples.len(), seen + 1);
         assert!(outcome.share > 0.0 && outcome.share < 1.1, "{}", outcome.share);
         assert!(outcome.rtt_mean >= path.rtt);

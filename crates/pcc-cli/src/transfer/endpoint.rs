@@ -18,8 +18,7 @@ const STRANGER_WINDOW: u32 = 16 << 10;
 /// sender takes for a wrong ticket.
 const MAX_INCOMING: usize = 4096;
 
-fn common(transport: &Transport) -> TransportConfig {
-    let mut config = transport.config();
+fn common(mut config: TransportConfig) -> TransportConfig {
     config.keep_alive_interval(Some(KEEP_ALIVE));
     config.stream_receive_window(VarInt::from_u32(STREAM_WINDOW));
     config.datagram_receive_buffer_size(None);
@@ -28,7 +27,7 @@ fn common(transport: &Transport) -> TransportConfig {
 
 /// The receiver's endpoint.
 pub fn server(identity: &Identity, socket: UdpSocket) -> Result<Endpoint> {
-    let mut transport = common(&Transport::default());
+    let mut transport = common(Transport::default().config());
     transport.max_concurrent_bidi_streams(VarInt::from_u32(1));
     transport.max_concurrent_uni_streams(VarInt::from_u32(0));
     transport.receive_window(VarInt::from_u32(STRANGER_WINDOW));
@@ -51,7 +50,7 @@ pub fn follow_path(connection: &noq::Connection) {
 }
 
 /// The endpoint of this sender, and how it connects to the receiver of a ticket.
-pub fn client(transport: &Transport, sender: &Credentials, ticket: &Ticket) -> Result<(Endpoint, ClientConfig)> {
+pub fn client(transport: TransportConfig, sender: &Credentials, ticket: &Ticket) -> Result<(Endpoint, ClientConfig)> {
     let mut config = common(transport);
     config.max_concurrent_bidi_streams(VarInt::from_u32(0));
     config.max_concurrent_uni_streams(VarInt::from_u32(0));

@@ -36,6 +36,8 @@ mod ticket;
 mod walk;
 
 use crate::exit::usage;
+use crate::qlog::Qlog;
+use anyhow::Context;
 use choice::Welcome;
 use commit::Rules;
 use failure::{Failure, Result};
@@ -111,6 +113,9 @@ pub struct SendArgs {
     /// Give up when the receiver cannot be reached, or nothing moves, for this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     timeout: u64,
+    /// Log all packets, and what the controller does, into this file (qlog); connections after a cut log beside it
+    #[arg(long, value_name = "FILE.qlog")]
+    qlog: Option<PathBuf>,
     /// List what would be sent, without a ticket and without sending it
     #[arg(long)]
     dry_run: bool,
@@ -159,7 +164,8 @@ pub struct RecvArgs {
 /// Runs `pcc send`.
 pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
     let reporter = Arc::new(Reporter::new(args.json));
-    let SendArgs { paths, ticket_file, exclude, links, strict, controller, max_rate, timeout, dry_run, .. } = args;
+    let SendArgs { paths, ticket_file, exclude, links, strict, controller, max_rate, timeout, qlog, dry_run, .. } =
+        args;
     if paths.iter().any(|path| path.to_str().is_some_and(asking::is_ticket) && !path.exists()) {
         return Err(usage(
             "a ticket is no argument, because other users of this machine can read those; get a new one from pcc recv, \
@@ -173,6 +179,9 @@ pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
     }
     let ticket = asking::ticket(ticket_file.as_deref())?;
     let transport = Transport { algorithm: controller, max_rate, seed: fastrand::u64(..) };
+    let qlog = qlog.map(|file| Qlog::create(&file).with_context(|| format!("can't write {}", file.display())));
+    let qlog = qlog.transpose()?;
+    let transport = qlog.as_ref().map_or_else(|| transport.config(), |qlog| qlog.config(&transport));
     let patience = Duration::from_secs(timeout);
     let work = async {
         let (credentials, note) = keeper::sender_key()?;
@@ -182,7 +191,9 @@ pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
         let options = sender::Options { paths, selection, strict, ticket, credentials, transport, patience };
         sender::run(options, reporter.clone()).await
     };
-    Ok(finish(&reporter, work))
+    let code = finish(&reporter, work);
+    qlog.map_or(Ok(()), |qlog| qlog.finish()).context("can't write the qlog")?;
+    Ok(code)
 }
 
 /// Runs `pcc recv`.

@@ -12,8 +12,7 @@ use super::source::{Batch, Source};
 use super::stall::{self, Look, stalled};
 use super::ticket::Ticket;
 use crate::signals::interrupted;
-use noq::{ClientConfig, Connection, Endpoint, PathId, RecvStream, WriteError};
-use pcc_quic::Transport;
+use noq::{ClientConfig, Connection, Endpoint, PathId, RecvStream, TransportConfig, WriteError};
 use std::cell::Cell;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -88,8 +87,8 @@ pub struct Options {
     pub ticket: String,
     /// By what the receiver knows this sender.
     pub credentials: Credentials,
-    /// The congestion controller and its limits.
-    pub transport: Transport,
+    /// With the congestion controller and its limits.
+    pub transport: TransportConfig,
     /// Gives up after so long without the receiver.
     pub patience: Duration,
 }
@@ -121,7 +120,7 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     if strict && !source.left_out.is_empty() {
         return Err(Failure::new(Kind::Source, "not everything can be sent, as --strict wants: see above"));
     }
-    let (endpoint, config) = endpoint::client(&transport, &credentials, &ticket)?;
+    let (endpoint, config) = endpoint::client(transport, &credentials, &ticket)?;
     let now = Instant::now();
     let id = SenderId(credentials.hash());
     let mut sender = Sender {

@@ -72,7 +72,7 @@ fn transfer(manifest: &[u8]) -> [u8; 32] {
 }
 
 async fn connect_claiming(ticket: &Ticket, manifest: [u8; 32], manifest_len: u32, transfer: [u8; 32]) -> Hostile {
-    let (endpoint, config) = endpoint::client(&Transport::default(), &ME, ticket).unwrap();
+    let (endpoint, config) = endpoint::client(Transport::default().config(), &ME, ticket).unwrap();
     let connecting = endpoint.connect_with(config, ticket.addresses[0], NAME).unwrap();
     let connection = connecting.await.unwrap();
     let (mut send, recv) = connection.open_bi().await.unwrap();
@@ -237,7 +237,7 @@ async fn a_receiver_that_is_connected_and_takes_nothing_is_given_up() {
             connection_failure(&connection.closed().await)
         });
         let paths = vec![dir.path().join("file")];
-        let (ticket, credentials, transport) = (ticket.to_string(), ME.clone(), Transport::default());
+        let (ticket, credentials, transport) = (ticket.to_string(), ME.clone(), Transport::default().config());
         let (selection, strict) = (Selection::new(Links::Keep, &[]).unwrap(), false);
         let options = sender::Options { paths, selection, strict, ticket, credentials, transport, patience: SHORT };
         let sent = sender::run(options, Arc::new(Reporter::new(false)));
@@ -310,7 +310,7 @@ async fn strangers_get_little() {
     let setup = setup().await;
     // A wrong proof, garbage in its place, and nothing at all.
     for bytes in [&[40, 0, 0, 0][..], &[255; 4], &[4, 0, 0, 0, 1, 2, 3, 4]] {
-        let (endpoint, config) = endpoint::client(&Transport::default(), &ME, &setup.ticket).unwrap();
+        let (endpoint, config) = endpoint::client(Transport::default().config(), &ME, &setup.ticket).unwrap();
         let connecting = endpoint.connect_with(config, setup.ticket.addresses[0], NAME).unwrap();
         let connection = connecting.await.unwrap();
         let (mut send, _recv) = connection.open_bi().await.unwrap();
@@ -325,7 +325,7 @@ async fn strangers_get_little() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_address_gets_few_connections_without_a_proof() {
     let setup = setup().await;
-    let (endpoint, config) = endpoint::client(&Transport::default(), &ME, &setup.ticket).unwrap();
+    let (endpoint, config) = endpoint::client(Transport::default().config(), &ME, &setup.ticket).unwrap();
     let connect = || endpoint.connect_with(config.clone(), setup.ticket.addresses[0], NAME).unwrap();
     let mut open = Vec::new();
     for _ in 0..4 {
@@ -342,7 +342,7 @@ async fn one_address_gets_few_connections_without_a_proof() {
 /// First packets of connections that nobody answers.
 async fn first_packets(ticket: &Ticket, count: usize) -> Vec<Vec<u8>> {
     let silent = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
-    let (endpoint, config) = endpoint::client(&Transport::default(), &ME, ticket).unwrap();
+    let (endpoint, config) = endpoint::client(Transport::default().config(), &ME, ticket).unwrap();
     let mut packets = Vec::new();
     while packets.len() < count {
         let _connecting = endpoint.connect_with(config.clone(), silent.local_addr().unwrap(), NAME).unwrap();
@@ -376,7 +376,7 @@ async fn a_flood_of_strangers_keeps_nobody_out() {
     });
     // And some finish their handshakes, if they may, and stay.
     let stay = tokio::spawn(async move {
-        let (endpoint, config) = endpoint::client(&Transport::default(), &ME, &stranger).unwrap();
+        let (endpoint, config) = endpoint::client(Transport::default().config(), &ME, &stranger).unwrap();
         let mut open = Vec::new();
         loop {
             if let Ok(connection) = endpoint.connect_with(config.clone(), address, NAME).unwrap().await {
@@ -398,7 +398,7 @@ async fn another_version_is_named() {
     let setup = setup().await;
     let mut crypto = identity::client_crypto(&ME, setup.ticket.certificate).unwrap();
     crypto.set_alpn_protocols(vec![b"pcc-transfer/1".to_vec()]);
-    let (endpoint, _) = endpoint::client(&Transport::default(), &ME, &setup.ticket).unwrap();
+    let (endpoint, _) = endpoint::client(Transport::default().config(), &ME, &setup.ticket).unwrap();
     let greeting = Greeting::new(&setup.ticket.secret);
     let mut config = noq::ClientConfig::new(Arc::new(crypto));
     config.initial_dst_cid_provider(Arc::new(move || greeting.make()));

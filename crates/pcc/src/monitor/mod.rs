@@ -54,7 +54,8 @@ pub struct Monitor {
     newest_ack: Option<(u64, Duration)>,
     /// Of the batch being reported: when the oldest packet was sent whose acknowledgement came late.
     oldest_late: Option<Time>,
-    srtt: Option<Duration>,
+    /// In nanoseconds: dividing a [`Duration`] costs more than all else that a packet does to it.
+    srtt: Option<u64>,
     min_rtt: Option<Duration>,
     last_mean_rtt: Option<f64>,
 }
@@ -123,12 +124,13 @@ impl Monitor {
     pub(crate) fn end_batch(&mut self) {
         if let Some((_, rtt)) = self.newest_ack.take() {
             // The newest packet's sample (RFC 9002, section 5.1) with a gain of 1/8 (RFC 6298, section 2).
+            let rtt = rtt.as_nanos() as u64;
             self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt - srtt / 8 + rtt / 8));
         }
         if let (Some(sent), Some(acked_before)) = (self.oldest_late.take(), self.acked_before) {
             // The packet was counted as lost when its interval closed: wait longer from now on.
             let lateness = acked_before.since(sent);
-            let longest = self.srtt.unwrap_or_default();
+            let longest = self.srtt().unwrap_or_default();
             self.reorder_window = self.reorder_window.max(lateness + lateness / 4).min(longest);
         }
         self.acked_before = self.acked_until;
@@ -214,7 +216,7 @@ impl Monitor {
 
     /// How much later than an interval's end a packet must have been sent for its acknowledgement to close the interval.
     fn patience(&self) -> Duration {
-        self.reorder_window.max(self.srtt.unwrap_or_default() / 8)
+        self.reorder_window.max(Duration::from_nanos(self.srtt.unwrap_or_default() / 8))
     }
 
     /// Bytes that are neither acknowledged nor lost.
@@ -224,7 +226,7 @@ impl Monitor {
 
     /// The smoothed round-trip time (RFC 6298).
     pub fn srtt(&self) -> Option<Duration> {
-        self.srtt
+        self.srtt.map(Duration::from_nanos)
     }
 
     /// The smallest round-trip time so far.

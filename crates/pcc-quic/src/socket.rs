@@ -1,0 +1,293 @@
+//! A UDP socket that is read less often than packets come.
+//!
+//! tokio wakes a task for each packet that arrives, and for each that leaves the socket's buffer. Here nobody is woken for
+//! the latter, except when the buffer is full. And while packets come fast, the socket isn't watched but read every so
+//! often: each wake-up takes several packets, which then share one acknowledgement. How long they may lie there is for
+//! the controller to say (`waits`); without its word each packet wakes, as it does where packets are rare.
+
+use crate::precise::Timer;
+use crate::waits::Waits;
+use noq::udp::{RecvMeta, Transmit, UdpSocketState};
+use noq::{AsyncUdpSocket, UdpSender};
+use std::io::{self, ErrorKind, IoSliceMut};
+use std::net::{SocketAddr, UdpSocket};
+use std::num::NonZeroUsize;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// No wait is for more packets than this, because their acknowledgement drives the sender.
+const MOST_GATHERED: u32 = 16;
+
+#[derive(Debug)]
+struct Shared {
+    socket: UdpSocket,
+    state: UdpSocketState,
+    /// How long packets may stay here, in ns, as the connection that sent last says.
+    gather: AtomicU64,
+}
+
+/// Watches a socket while it exists.
+// The replacement of `with_interest` is `unsafe`, for types that could hand out a descriptor they don't own. These can't.
+#[allow(deprecated)]
+fn watch(socket: &UdpSocket, interest: Interest) -> io::Result<AsyncFd<UdpSocket>> {
+    // A descriptor can be watched once; reading and writing are watched apart.
+    AsyncFd::with_interest(socket.try_clone()?, interest)
+}
+
+/// The receiving side, and what makes sending ones.
+#[derive(Debug)]
+pub(crate) struct GatheringSocket {
+    shared: Arc<Shared>,
+    /// `None` while the timer decides when to read.
+    watched: Option<AsyncFd<UdpSocket>>,
+    timer: Timer,
+    arrivals: Arrivals,
+}
+
+impl GatheringSocket {
+    pub(crate) fn new(socket: UdpSocket) -> io::Result<GatheringSocket> {
+        let state = UdpSocketState::new((&socket).into())?;
+        let watched = Some(watch(&socket, Interest::READABLE)?);
+        let shared = Arc::new(Shared { socket, state, gather: AtomicU64::new(0) });
+        Ok(GatheringSocket { shared, watched, timer: Timer::new()?, arrivals: Arrivals::default() })
+    }
+
+    /// Reads, when the time has come.
+    fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        bufs: &mut [IoSliceMut<'_>],
+        meta: &mut [RecvMeta],
+    ) -> Poll<io::Result<usize>> {
+        let Shared { socket, state, .. } = &*self.shared;
+        let Some(watched) = &self.watched else {
+            ready!(self.timer.poll_expired(cx));
+            return Poll::Ready(state.recv(socket.into(), bufs, meta));
+        };
+        let mut guard = ready!(watched.poll_read_ready(cx))?;
+        let read = state.recv(socket.into(), bufs, meta);
+        let emptied = match &read {
+            Ok(read) => *read < bufs.len(),
+            Err(error) => error.kind() == ErrorKind::WouldBlock,
+        };
+        if emptied {
+            // The next packet to arrive wakes anew.
+            guard.clear_ready();
+        }
+        Poll::Ready(read)
+    }
+
+    /// After a read that found so many `packets`, decides when the next one is.
+    fn plan(&mut self, packets: u32, emptied: bool) -> io::Result<()> {
+        let now = Instant::now();
+        let gather = Duration::from_nanos(self.shared.gather.load(Ordering::Relaxed));
+        match self.arrivals.next_read(now, packets, gather) {
+            Some(wait) => {
+                self.watched = None;
+                self.timer.reset(if emptied { now + wait } else { now });
+            }
+            None => self.watch_again()?,
+        }
+        Ok(())
+    }
+
+    /// Lets the next packet wake, or one that is there already.
+    fn watch_again(&mut self) -> io::Result<()> {
+        if self.watched.is_none() {
+            self.watched = Some(watch(&self.shared.socket, Interest::READABLE)?);
+        }
+        Ok(())
+    }
+}
+
+impl AsyncUdpSocket for GatheringSocket {
+    fn create_sender(&self) -> Pin<Box<dyn UdpSender>> {
+        Box::pin(Sender { shared: self.shared.clone(), full: None })
+    }
+
+    fn poll_recv(
+        &mut self,
+        cx: &mut Context<'_>,
+        bufs: &mut [IoSliceMut<'_>],
+        meta: &mut [RecvMeta],
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            match ready!(self.poll_read(cx, bufs, meta)) {
+                Ok(read) => {
+                    let packets = meta[..read].iter().map(|meta| meta.len.div_ceil(meta.stride.max(1)) as u32).sum();
+                    self.plan(packets, read < bufs.len())?;
+                    return Poll::Ready(Ok(read));
+                }
+                Err(error) => {
+                    self.watch_again()?;
+                    if error.kind() != ErrorKind::WouldBlock {
+                        return Poll::Ready(Err(error));
+                    }
+                }
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.shared.socket.local_addr()
+    }
+
+    fn may_fragment(&self) -> bool {
+        self.shared.state.may_fragment()
+    }
+
+    fn max_receive_segments(&self) -> NonZeroUsize {
+        self.shared.state.gro_segments()
+    }
+}
+
+#[derive(Debug)]
+struct Sender {
+    shared: Arc<Shared>,
+    /// Watched while the socket's buffer is full.
+    full: Option<AsyncFd<UdpSocket>>,
+}
+
+impl UdpSender for Sender {
+    fn poll_send(mut self: Pin<&mut Self>, transmit: &Transmit<'_>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let gather = Waits::said().gather.as_nanos() as u64;
+        self.shared.gather.store(gather, Ordering::Relaxed);
+        loop {
+            if let Some(full) = &self.full {
+                ready!(full.poll_write_ready(cx))?.clear_ready();
+            }
+            match self.shared.state.try_send((&self.shared.socket).into(), transmit) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    if self.full.is_none() {
+                        self.full = Some(watch(&self.shared.socket, Interest::WRITABLE)?);
+                    }
+                }
+                sent => {
+                    self.full = None;
+                    // QUIC repairs what gets lost, here too: a probe for a larger MTU, or a network that is gone for a while.
+                    if let Err(error) = sent {
+                        tracing::debug!(%error, destination = %transmit.destination, "can't send");
+                    }
+                    return Poll::Ready(Ok(()));
+                }
+            }
+        }
+    }
+
+    fn max_transmit_segments(&self) -> NonZeroUsize {
+        self.shared.state.max_gso_segments()
+    }
+}
+
+/// How fast packets come.
+#[derive(Debug, Default)]
+struct Arrivals {
+    last_read: Option<Instant>,
+    /// The time between two packets, smoothed.
+    gap: Option<Duration>,
+}
+
+impl Arrivals {
+    /// At `now` so many `packets` were there. How long to wait with the next read, if it is to find several packets and
+    /// none that waited for longer than `gather`.
+    fn next_read(&mut self, now: Instant, packets: u32, gather: Duration) -> Option<Duration> {
+        let since = now.saturating_duration_since(self.last_read.replace(now)?);
+        // A pause says nothing about the packets after it.
+        let gap = (since / packets.max(1)).min(2 * gather);
+        let smooth = self.gap.map_or(gap, |smooth| (smooth * 7 + gap) / 8);
+        self.gap = Some(smooth);
+        let wait = gather.min(smooth * MOST_GATHERED);
+        (wait >= 2 * smooth && !wait.is_zero()).then_some(wait)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::poll_fn;
+    use std::net::Ipv4Addr;
+    use tokio::time::timeout;
+
+    /// The wait after reads every `every` that found `packets` each.
+    fn wait(every: Duration, packets: u32, gather: Duration) -> Option<Duration> {
+        let begin = Instant::now();
+        let mut arrivals = Arrivals::default();
+        (0..100).map(|read| arrivals.next_read(begin + every * read, packets, gather)).last().flatten()
+    }
+
+    #[test]
+    fn waits_only_where_several_packets_come_meanwhile() {
+        let us = Duration::from_micros;
+        assert_eq!(wait(us(116), 1, us(500)), Some(us(500)), "100 Mbit/s");
+        assert_eq!(wait(us(400), 1, us(500)), None, "one packet would come");
+        assert_eq!(wait(us(500), 4, us(500)), Some(us(500)), "and goes on");
+        assert_eq!(wait(us(10), 1, us(500)), Some(us(160)), "16 packets are enough");
+        assert_eq!(wait(us(116), 1, Duration::ZERO), None, "the controller hasn't said that it may");
+    }
+
+    #[test]
+    fn a_pause_is_forgotten() {
+        let us = Duration::from_micros;
+        let mut arrivals = Arrivals::default();
+        let mut now = Instant::now();
+        let mut read = |after: Duration| {
+            now += after;
+            arrivals.next_read(now, 1, us(500))
+        };
+        (0..50).for_each(|_| _ = read(us(100)));
+        read(Duration::from_secs(10));
+        assert_eq!((0..8).map(|_| read(us(100))).last().flatten(), Some(us(500)));
+    }
+
+    /// Reads until so many packets have come.
+    async fn receive(socket: &mut GatheringSocket, packets: usize) {
+        let mut buffers = [[0; 64]; 4];
+        let mut meta = [RecvMeta::default(); 4];
+        let mut received = 0;
+        while received < packets {
+            let mut slices = buffers.each_mut().map(|buffer| IoSliceMut::new(buffer));
+            let read = poll_fn(|cx| socket.poll_recv(cx, &mut slices, &mut meta));
+            let read = timeout(Duration::from_secs(60), read).await.expect("more packets").expect("it can be read");
+            received += meta[..read].iter().map(|meta| meta.len / meta.stride).sum::<usize>();
+        }
+    }
+
+    #[tokio::test]
+    async fn every_packet_is_read_whether_they_come_fast_or_not() {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
+        let mut socket = GatheringSocket::new(socket).expect("a socket");
+        let to = socket.local_addr().expect("an address");
+        socket.shared.gather.store(500_000, Ordering::Relaxed);
+        let from = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
+        for packets in [300, 1, 1, 100, 1] {
+            // From a thread, so that some come while the socket is being read.
+            let from = from.try_clone().expect("the same socket");
+            let sender = std::thread::spawn(move || {
+                for _ in 0..packets {
+                    from.send_to(&[1; 50], to).expect("sent");
+                    std::thread::sleep(Duration::from_micros(20));
+                }
+            });
+            receive(&mut socket, packets).await;
+            sender.join().expect("it ended");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_sent_arrives() {
+        let bind = || GatheringSocket::new(UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket"));
+        let (left, mut right) = (bind().expect("a socket"), bind().expect("a socket"));
+        let mut sender = left.create_sender();
+        let destination = right.local_addr().expect("an address");
+        let transmit = Transmit { destination, ecn: None, contents: &[7; 50], segment_size: None, src_ip: None };
+        for _ in 0..40 {
+            poll_fn(|cx| sender.as_mut().poll_send(&transmit, cx)).await.expect("sent");
+        }
+        receive(&mut right, 40).await;
+    }
+}

@@ -1,0 +1,48 @@
+//! How long a connection may wait, so that one wake-up serves several packets.
+//!
+//! Most of what a packet costs is waking up for it: at 100 Mbit/s a wake-up costs several times as much as the packet. noq
+//! lets a controller say nothing to the timer and the socket of its connection. But within one call of a connection's task,
+//! noq first asks the controller, then sends, then sets the timer. So the controller leaves what it has to say with the
+//! thread. A connection with a controller of noq's says nothing, and gets what was said last, if anything.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+/// A wait is at most this share of the shortest round trip: far below what the controllers take for a queue.
+const ROUND_TRIPS: u32 = 64;
+
+/// And no more than this: as long as the bursts that Linux makes of paced TCP are at most, halved.
+const LONGEST: Duration = Duration::from_micros(500);
+
+/// How long wake-ups may be delayed on a path with this shortest round trip.
+pub(crate) fn bearable(round_trip: Duration) -> Duration {
+    (round_trip / ROUND_TRIPS).min(LONGEST)
+}
+
+/// What a controller lets its endpoint wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waits {
+    /// When the last packet was sent.
+    pub(crate) sent: Option<Instant>,
+    /// How long packets to send may be collected from then on.
+    pub(crate) collect: Duration,
+    /// How long packets that arrived may stay in the socket.
+    pub(crate) gather: Duration,
+}
+
+thread_local! {
+    static SAID: Cell<Waits> =
+        const { Cell::new(Waits { sent: None, collect: Duration::ZERO, gather: Duration::ZERO }) };
+}
+
+impl Waits {
+    /// Leaves this for the timer and the socket that the thread turns to next.
+    pub(crate) fn say(self) {
+        SAID.set(self);
+    }
+
+    /// What was said last on this thread.
+    pub(crate) fn said() -> Waits {
+        SAID.get()
+    }
+}
