@@ -5,6 +5,7 @@
 //! noq first asks the controller, then sends, then sets the timer. So the controller leaves what it has to say with the
 //! thread. A connection with a controller of noq's says nothing, and gets what was said last, if anything.
 
+use crate::runtime::MIN_WAIT;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
@@ -14,9 +15,11 @@ const ROUND_TRIPS: u32 = 64;
 /// And no more than this: as long as the bursts that Linux makes of paced TCP are at most, halved.
 const LONGEST: Duration = Duration::from_micros(500);
 
-/// How long wake-ups may be delayed on a path with this shortest round trip.
+/// How long wake-ups may be delayed on a path with this shortest round trip: not at all where setting a timer would cost more than
+/// it saves.
 pub(crate) fn bearable(round_trip: Duration) -> Duration {
-    (round_trip / ROUND_TRIPS).min(LONGEST)
+    let wait = (round_trip / ROUND_TRIPS).min(LONGEST);
+    if wait < MIN_WAIT { Duration::ZERO } else { wait }
 }
 
 /// What a controller lets its endpoint wait.
