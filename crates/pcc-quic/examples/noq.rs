@@ -4,7 +4,7 @@
 
 use noq::rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use noq::{ClientConfig, Endpoint, EndpointConfig, ServerConfig, TransportConfig};
-use pcc::profiles;
+use pcc::Profile;
 use pcc_quic::{Factory, PreciseRuntime};
 use std::error::Error;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -27,7 +27,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut config = ClientConfig::with_root_certificates(Arc::new(roots))?;
     let mut transport = TransportConfig::default();
     // This line is all it takes.
-    transport.congestion_controller_factory(Arc::new(Factory::profile(profiles::vivace_latency())));
+    transport.congestion_controller_factory(Arc::new(Factory::profile(Profile::default())));
     config.transport_config(Arc::new(transport));
 
     let client = endpoint(None)?;

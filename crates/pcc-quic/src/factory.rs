@@ -12,7 +12,7 @@ use std::time::Instant;
 /// ```
 /// # use std::sync::Arc;
 /// let mut transport = noq::TransportConfig::default();
-/// transport.congestion_controller_factory(Arc::new(pcc_quic::Factory::profile(pcc::profiles::vivace_latency())));
+/// transport.congestion_controller_factory(Arc::new(pcc_quic::Factory::profile(pcc::Profile::default())));
 /// ```
 ///
 /// A noq configuration belongs to one connection: a client passes it to `Endpoint::connect_with`, a server to

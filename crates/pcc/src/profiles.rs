@@ -20,7 +20,7 @@ use crate::units::Rate;
 use crate::utility::{self, UtilityConfig};
 
 /// The name of the profile that is right for most; [`Profile::default`] is the profile itself.
-pub const DEFAULT: &str = "vivace-latency";
+pub const DEFAULT: &str = "queue-target";
 
 /// A profile in the [list](LIST) of all: its names, and what help and documentation say of it.
 #[derive(Clone, Copy, Debug)]
@@ -90,14 +90,14 @@ pub static LIST: [Entry; 7] = [
         build: vivace_loss,
     },
     Entry {
-        name: "queue-target",
+        name: DEFAULT,
         aliases: &[],
         kernel: None,
-        summary: "holds a few packets in the queue and tests what isn't its own doing; on trial",
+        summary: "holds a few packets in the queue and tests what isn't its own doing",
         build: queue_target,
     },
     Entry {
-        name: DEFAULT,
+        name: "vivace-latency",
         aliases: &[],
         kernel: Some("pcc_vivace"),
         summary: "PCC Vivace, improved, reacting to loss and delay: keeps queues short",
@@ -108,7 +108,7 @@ pub static LIST: [Entry; 7] = [
 impl Default for Profile {
     /// The profile that is right for most: [`DEFAULT`].
     fn default() -> Profile {
-        vivace_latency()
+        queue_target()
     }
 }
 

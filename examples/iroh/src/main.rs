@@ -5,7 +5,7 @@
 use anyhow::{Context, Result};
 use iroh::Endpoint;
 use iroh::endpoint::{QuicTransportConfig, presets};
-use pcc::profiles;
+use pcc::Profile;
 use pcc_quic::Factory;
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,7 +17,7 @@ const BYTES: usize = 100_000_000;
 async fn main() -> Result<()> {
     // This line is all it takes.
     let pcc = QuicTransportConfig::builder()
-        .congestion_controller_factory(Arc::new(Factory::profile(profiles::vivace_latency())));
+        .congestion_controller_factory(Arc::new(Factory::profile(Profile::default())));
 
     let receiver = Endpoint::builder(presets::Minimal).alpns(vec![ALPN.to_vec()]).bind().await?;
     let sender = Endpoint::builder(presets::Minimal).transport_config(pcc.build()).bind().await?;

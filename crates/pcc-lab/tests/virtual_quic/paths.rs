@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 /// noq's BBRv3 can't be seeded, so it has no place in a snapshot.
-const SEEDED: [&str; 5] = ["vivace-latency", "vivace-loss", "allegro-2015", "cubic", "newreno"];
+const SEEDED: [&str; 6] = ["queue-target", "vivace-latency", "vivace-loss", "allegro-2015", "cubic", "newreno"];
 
 fn table(mbps: f64, rtt_ms: u64, loss: f64, queue: u64, secs: u32) -> String {
     let path = PathConfig {

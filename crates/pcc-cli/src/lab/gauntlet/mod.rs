@@ -43,7 +43,7 @@ pub struct Args {
         long,
         value_delimiter = ',',
         value_name = "NAMES",
-        default_value = "vivace-latency,vivace-loss,allegro-2015,cubic,newreno,bbr1,bbr3,copa"
+        default_value = "queue-target,vivace-latency,vivace-loss,cubic,newreno,bbr1,bbr3,copa"
     )]
     controllers: Vec<String>,
     /// How many cases.
