@@ -229,9 +229,9 @@ mod tests {
     fn the_table_has_a_row_for_each_controller() {
         with_example(|report| {
             let table = report.table();
-            let row = "vivace-latency    33.0 Mbit/s    82.5 %   0.74 %    800 ms    900 ms";
+            let row = "queue-target      33.0 Mbit/s    82.5 %   0.74 %    800 ms    900 ms";
             assert!(table.lines().any(|line| line == row), "{table}");
-            assert!(table.contains("vivace-latency moved 66.0 times as much as cubic and 1.5 times as much as bbr3."));
+            assert!(table.contains("queue-target moved 66.0 times as much as cubic and 1.5 times as much as bbr3."));
             assert!(table.contains("The limit is 39.9 Mbit/s"));
             assert!(!table.contains("trust"));
         });
@@ -270,7 +270,7 @@ mod tests {
     fn the_chart_names_what_it_shows() {
         with_example(|report| {
             let svg = chart::svg(&report).expect("a chart");
-            for text in ["<svg", "satellite", "vivace-latency", "cubic", "bbr3", "Mbit/s", "capacity", "seconds"] {
+            for text in ["<svg", "satellite", "queue-target", "cubic", "bbr3", "Mbit/s", "capacity", "seconds"] {
                 assert!(svg.contains(text), "{text}");
             }
         });
