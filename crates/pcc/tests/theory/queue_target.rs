@@ -68,3 +68,16 @@ fn loss_of_its_own_is_bounded() {
     let loss = 1.0 - (flow.arrived - arrived) as f64 / (flow.sent - sent) as f64;
     assert!(loss < 0.03, "{loss}");
 }
+
+/// A path that becomes longer isn't taken for a queue for long: who yielded to it in vain asks for more.
+#[test]
+fn a_longer_path_is_no_queue() {
+    let mut flow = Flow::new(profiles::queue_target().build(1), Path::clean(20.0, 30));
+    flow.run(Duration::from_secs(20));
+    flow.path.rtt = Duration::from_millis(60);
+    flow.run(Duration::from_secs(3));
+    let before = flow.arrived;
+    flow.run(Duration::from_secs(3));
+    let arrived = (flow.arrived - before) as f64 * 9600e-6 / 3.0;
+    assert!(arrived > 0.9 * 20.0, "{arrived} Mbit/s");
+}
