@@ -20,8 +20,7 @@
 //! there is no more data, the next one may leave at once, unless small packets alone exceed the rate.
 
 use crate::bursts::Bursts;
-use crate::runtime::MIN_WAIT;
-use crate::waits;
+use crate::waits::{self, MIN_WAIT};
 use pcc::{Rate, Time};
 use std::time::Duration;
 

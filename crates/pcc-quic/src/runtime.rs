@@ -4,19 +4,13 @@ use crate::buffers::enlarge_buffers;
 use crate::precise::Timer;
 #[cfg(target_os = "linux")]
 use crate::socket::GatheringSocket;
-use crate::waits::Waits;
+use crate::waits::{MIN_WAIT, Waits};
 use noq::{AsyncTimer, AsyncUdpSocket, Runtime, TokioRuntime};
 use std::io;
 use std::net::UdpSocket;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
-
-/// The shortest time between two wake-ups of one connection, on the shortest paths.
-///
-/// A wake-up per packet costs most of a core from about 400 Mbit/s on. With this bound packets of 1452 bytes leave
-/// one by one up to 232 Mbit/s, and above that in the small batches which the rate puts into 50 µs.
-pub(crate) const MIN_WAIT: Duration = Duration::from_micros(50);
+use std::time::Instant;
 
 /// What the buffers of a socket should hold, in bytes.
 const BUFFER: usize = 4 << 20;

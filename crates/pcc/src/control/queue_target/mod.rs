@@ -8,7 +8,7 @@
 //! | `window` | towards that number |
 //! | `loss` | is this loss ours? |
 //! | `competition` | do others keep the queue full? |
-//! | `bandwidth_probe` | is more to be had? |
+//! | `yielding`, `bandwidth_probe` | is more to be had? |
 
 mod bandwidth_probe;
 mod competition;
@@ -22,6 +22,7 @@ mod others;
 mod rounds;
 mod start;
 mod window;
+mod yielding;
 
 pub use config::{DrainConfig, LossConfig, QueueTargetConfig};
 
@@ -30,13 +31,13 @@ use crate::contract::AckedPacket;
 use crate::monitor::{IntervalPlan, Measurement, Role};
 use crate::units::{Rate, Time};
 use crate::utility::Utility;
-use bandwidth_probe::{Before, Yielding};
 use competition::Competition;
 use delay::Delay;
 use loss::Loss;
 use rounds::{Round, Rounds};
 use start::{Start, Verdict};
 use window::Window;
+use yielding::{Before, Yielding};
 
 /// Windows in packets: more than any path needs, and the fewest that keep acknowledgements coming.
 const MOST: f64 = 1e9;

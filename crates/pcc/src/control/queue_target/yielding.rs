@@ -1,0 +1,70 @@
+//! How much a flow yielded, and whether that helped.
+
+/// Asks who yielded to this part of its window,
+const YIELDED: f64 = 0.25;
+/// although this part of the delay remained all the time, and for so many round trips since. That is longer than any probe takes, so that
+/// nobody asks because of the probe of another.
+pub(super) const REMAINS: f64 = 0.7;
+const PATIENCE: u32 = 8;
+
+/// How much of the window was given up, and to what delay.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Yielding {
+    /// The largest window since it last grew or the delay fell, and the largest excess delay since then in seconds.
+    from: Option<(f64, f64)>,
+    /// Round trips since most of that window was given up.
+    rounds: u32,
+}
+
+impl Yielding {
+    /// A round trip had a window of `packets` and `excess` seconds of delay. Returns whether most of the window was given up in vain.
+    pub fn on_round(&mut self, packets: f64, excess: f64) -> bool {
+        match &mut self.from {
+            Some((window, most)) if packets <= *window && excess >= REMAINS * *most => {
+                *most = most.max(excess);
+                self.rounds = if packets > YIELDED * *window { 0 } else { self.rounds + 1 };
+                if self.rounds < PATIENCE {
+                    return false;
+                }
+                *self = Yielding::default();
+                true
+            }
+            _ => {
+                *self = Yielding { from: Some((packets, excess)), rounds: 0 };
+                false
+            }
+        }
+    }
+}
+
+/// What was before a probe.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Before {
+    pub window: f64,
+    /// The delivery rate in bytes/s.
+    pub rate: f64,
+    /// The delay that wasn't ours, in seconds.
+    pub background: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the last of these round trips, of a window and a delay, asks for a probe.
+    fn asks(rounds: impl IntoIterator<Item = (f64, f64)>) -> bool {
+        let mut yielding = Yielding::default();
+        rounds.into_iter().fold(false, |_, (window, delay)| yielding.on_round(window, delay))
+    }
+
+    #[test]
+    fn who_yielded_in_vain_asks_for_more() {
+        let yields = [100.0, 60.0, 30.0].map(|window| (window, 0.02));
+        let waits = |delay| core::iter::repeat_n((20.0, delay), PATIENCE as usize);
+        assert!(asks(yields.into_iter().chain(waits(0.02))));
+        assert!(!asks(yields.into_iter().chain(waits(0.02).skip(1))), "not at once");
+        assert!(!asks(yields.into_iter().chain(waits(0.01))), "the delay fell: it was ours");
+        assert!(!asks([(60.0, 0.02)].into_iter().chain(waits(0.02))), "not enough given up");
+        assert!(!asks([(20.0, 0.02)].into_iter().chain(waits(0.02))), "nothing given up");
+    }
+}
