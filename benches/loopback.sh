@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Goodput and CPU of `pcc send` over loopback, for each controller, interleaved so that noise hits all alike.
-# Usage: benches/loopback.sh [MEGABYTES] [ROUNDS] [CONTROLLER...]     (default: 1074 5 cubic vivace-latency vivace-loss)
+# Usage: benches/loopback.sh [MEGABYTES] [ROUNDS] [CONTROLLER...]     (default: 1074 5 cubic queue-target vivace-latency)
 # The files lie in memory if /dev/shm is there. Read the ratios, not the absolute numbers.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 megabytes=${1:-1074} rounds=${2:-5}
 shift $(($# < 2 ? $# : 2))
 controllers=("${@:-cubic}")
-[ $# -gt 0 ] || controllers=(cubic vivace-latency vivace-loss)
+[ $# -gt 0 ] || controllers=(cubic queue-target vivace-latency)
 cargo build --release --quiet -p pcc-cli
 pcc=$PWD/target/release/pcc
 dir=$(mktemp -d -p "$([ -d /dev/shm ] && echo /dev/shm || echo /tmp)")

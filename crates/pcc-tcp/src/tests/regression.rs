@@ -21,6 +21,13 @@ fn samples() -> impl Strategy<Value = Vec<[u64; 2]>> {
     )
 }
 
+/// The sum of squared distances from the mean.
+fn squares(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let count = values.clone().count() as f64;
+    let mean = values.clone().sum::<f64>() / count;
+    values.map(|value| (value - mean).powi(2)).sum()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -33,14 +40,15 @@ proptest! {
         }
         let (mean, slope, explained) = gradient(&samples);
         prop_assert!((mean as f64 - exact.mean().unwrap() * 1e9).abs() < 2.0);
-        // Sums of squares in microseconds are rounded to 1.
-        let spread = (samples.last().unwrap()[0] as f64 / 1000.0).powi(2);
-        let bound = 1e-8 + 4.0 / spread + 1e-6 * exact.gradient().abs();
+        // The sums are of squares of microseconds, and rounded to 1.
+        let [sent, rtt] = [0, 1].map(|of| squares(samples.iter().map(|sample| sample[of] as f64 / 1000.0)));
+        let bound = 1e-8 + (1.0 + exact.gradient().abs()) / sent + 1e-6 * exact.gradient().abs();
         prop_assert!((real(slope) - exact.gradient()).abs() < bound, "{} and {}", real(slope), exact.gradient());
         let freedom = (samples.len() - 2) as f64;
         let (trend, error) = (exact.gradient().powi(2), exact.gradient_error().powi(2));
         let fit = if trend > 0.0 { trend / (trend + freedom * error) } else { 0.0 };
-        prop_assert!((real(explained) - fit).abs() < 1e-3, "{} and {fit}", real(explained));
+        let bound = 1e-3 + 2.0 / (sent * rtt).sqrt() + 1.0 / sent + 1.0 / rtt;
+        prop_assert!((real(explained) - fit).abs() < bound, "{} and {fit}", real(explained));
     }
 }
 
