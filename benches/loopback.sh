@@ -18,10 +18,10 @@ one() { # CONTROLLER: prints Mbit/s, CPU seconds per GB of sender and of receive
     local ticket= TIMEFORMAT='%R %U %S'
     rm -rf "$dir/in" "$dir/ticket"
     mkdir "$dir/in"
-    { time "$pcc" recv "$dir/in" --listen 127.0.0.1:0 >"$dir/ticket" 2>/dev/null; } 2>"$dir/recv.time" &
+    { time "$pcc" recv "$dir/in" --from anyone --listen 127.0.0.1:0 >"$dir/ticket" 2>/dev/null; } 2>"$dir/recv.time" &
     local receiver=$!
     until ticket=$(grep -o 'pcc1[a-z0-9]*' "$dir/ticket" 2>/dev/null); do sleep 0.05; done
-    { time "$pcc" send "$dir/data" "$ticket" --controller "$1" >/dev/null 2>&1; } 2>"$dir/send.time"
+    { time PCC_TICKET=$ticket "$pcc" send "$dir/data" --controller "$1" >/dev/null 2>&1; } 2>"$dir/send.time"
     wait "$receiver"
     cmp -s "$dir/data" "$dir/in/data" || { echo "$1: the copy differs" >&2; exit 1; }
     awk -v mb="$megabytes" 'NR == FNR { real = $1; sender = $2 + $3; next }
