@@ -16,6 +16,9 @@ const NOISE_STEPS: f64 = 2.0;
 const DOUBT: f64 = 64.0;
 /// A background of less than one part in so many of the round trip is small.
 const SMALL: f64 = 16.0;
+/// On paths with a smaller base than this, in seconds, hosts alone delay packets by so many seconds: no queue is shorter there.
+const HOSTS_MATTER: f64 = 0.002;
+const OF_HOSTS: f64 = 0.0005;
 /// The longest round-trip time that is believed, in seconds.
 const MAX_RTT: f64 = 600.0;
 
@@ -103,7 +106,8 @@ impl Delay {
 
     /// The same without the background.
     pub fn queue(&self) -> f64 {
-        (self.excess() - self.background).max(0.0)
+        let of_hosts = if self.base() < HOSTS_MATTER { OF_HOSTS } else { 0.0 };
+        (self.excess() - self.background.max(of_hosts)).max(0.0)
     }
 
     /// What remains of the excess when nothing of it can be ours.
