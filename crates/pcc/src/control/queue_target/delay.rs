@@ -1,6 +1,7 @@
 //! What round-trip times tell: how long the path takes when it is empty, and what queue stands in it now.
 
 use super::filter::WindowedMin;
+use super::held_up::HeldUp;
 use crate::contract::AckedPacket;
 use crate::units::Time;
 
@@ -10,8 +11,6 @@ const STANDING_SECONDS: f64 = 0.02;
 const STANDING_PACKETS: f64 = 8.0;
 /// Acknowledgements may come in bundles; the standing queue is seen over so many gaps between them at least.
 const GAPS: f64 = 1.5;
-/// How many times the mean step up and down again noise reaches.
-const NOISE_STEPS: f64 = 2.0;
 /// The background follows what is less than it with a gain of one part in so many.
 const DOUBT: f64 = 64.0;
 /// A background of less than one part in so many of the round trip is small.
@@ -30,17 +29,13 @@ pub(super) struct Delay {
     /// The smallest one of the time that a standing queue is measured over.
     standing: WindowedMin,
     smoothed: Option<f64>,
-    /// The newest packet of the batch being reported: its number and its round-trip time.
-    newest: Option<(u64, f64)>,
+    /// The newest packet of the batch being reported: its number, when it was sent, and its round-trip time.
+    newest: Option<(u64, Time, f64)>,
     /// The smallest one of the batch being reported.
     smallest: Option<f64>,
     /// What stands although none of it is ours: noise, or a queue that others keep.
     background: f64,
-    last: Option<f64>,
-    difference: f64,
-    /// The mean step from one packet to the next, where steps alternate up and down.
-    step: f64,
-    largest_step: f64,
+    held_up: HeldUp,
     /// The longest time without acknowledgements in a round trip: the mean, and that of the present one.
     gap: f64,
     longest_gap: f64,
@@ -53,23 +48,18 @@ impl Delay {
         // A multiplication instead of the division in `as_secs_f64`.
         let rtt = (packet.rtt.as_secs() as f64 + f64::from(packet.rtt.subsec_nanos()) * 1e-9).min(MAX_RTT);
         self.smallest = Some(self.smallest.map_or(rtt, |smallest| smallest.min(rtt)));
-        if self.newest.is_none_or(|(number, _)| packet.number >= number) {
-            self.newest = Some((packet.number, rtt));
+        if self.newest.is_none_or(|(number, ..)| packet.number >= number) {
+            self.newest = Some((packet.number, packet.sent, rtt));
         }
     }
 
     /// Takes in the batch; packets take `packet_time` seconds at the rate of the path.
     pub fn on_batch(&mut self, now: Time, packet_time: f64) {
-        let (Some((_, newest)), Some(smallest)) = (self.newest.take(), self.smallest.take()) else { return };
+        let (Some((_, sent, newest)), Some(smallest)) = (self.newest.take(), self.smallest.take()) else { return };
         let now = now.as_secs_f64();
         let smoothed = self.smoothed.map_or(newest, |smoothed| smoothed + (newest - smoothed) / 8.0);
         self.smoothed = Some(smoothed);
-        if let Some(last) = self.last.replace(newest) {
-            let before = core::mem::replace(&mut self.difference, newest - last);
-            let step = if before * self.difference < 0.0 { before.abs().min(self.difference.abs()) } else { 0.0 };
-            self.step += (step - self.step) / 16.0;
-            self.largest_step = self.largest_step.max(self.step);
-        }
+        self.held_up.add(sent, newest);
         let gap = self.last_batch.map_or(0.0, |last| now - last);
         self.last_batch = Some(now);
         self.longest_gap = self.longest_gap.max(gap);
@@ -125,14 +115,14 @@ impl Delay {
         self.background * SMALL > self.base()
     }
 
-    /// How far round-trip times go up and down from packet to packet.
-    pub fn unsteady(&self) -> f64 {
-        NOISE_STEPS * self.largest_step
+    /// The delay that may be noise.
+    pub fn noise(&self) -> f64 {
+        self.held_up.noise()
     }
 
-    /// What stands is noise, as far as round-trip times go up and down from packet to packet: no queue does.
+    /// What stands is noise, as far as it may be.
     pub fn learn_noise(&mut self) {
-        self.background = self.background.max(self.excess().min(self.unsteady()));
+        self.background = self.background.max(self.excess().min(self.noise()));
     }
 
     /// The delay that isn't ours.

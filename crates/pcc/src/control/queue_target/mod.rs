@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `start` | when is the path full? |
 //! | `delay`, `rounds` | how long is the queue, and what is delivered? |
+//! | `held_up` | how much of the delay is noise? |
 //! | `demand` | how many packets in the queue does the utility want? |
 //! | `window` | towards that number |
 //! | `loss` | is this loss ours? |
@@ -16,6 +17,7 @@ mod config;
 mod delay;
 mod demand;
 mod filter;
+mod held_up;
 mod limits;
 mod loss;
 mod others;
@@ -173,7 +175,7 @@ impl QueueTargetControl {
         self.on_probe_round();
         let queue = self.queue();
         if let Some(start) = &mut self.start {
-            match start.on_round(round, queue, base, packet_time, self.used, self.delay.unsteady()) {
+            match start.on_round(round, queue, base, packet_time, self.used, self.delay.noise()) {
                 Verdict::Leave => self.leave_start(now),
                 Verdict::Noise => self.delay.learn_noise(),
                 Verdict::Go | Verdict::Hold => {}

@@ -91,7 +91,7 @@ impl Start {
         if (long || queued) && self.rounds >= FIRST_ROUNDS { Verdict::Leave } else { Verdict::Go }
     }
 
-    /// A round trip has passed; `used` if the window was. Up to `unsteady` seconds of the queue may be noise.
+    /// A round trip has passed; `used` if the window was. Up to `noise` seconds of the queue may be noise.
     pub fn on_round(
         &mut self,
         round: &Round,
@@ -99,7 +99,7 @@ impl Start {
         base: f64,
         packet_time: f64,
         used: bool,
-        unsteady: f64,
+        noise: f64,
     ) -> Verdict {
         self.rounds += 1;
         let grew = round.rate > self.best * GROWS;
@@ -115,7 +115,7 @@ impl Start {
         }
         let follows = self.grown.is_none() && self.rounds > 2 && round.rate > self.best * FOLLOWS;
         if follows {
-            self.noise = self.noise.max(queue.min(unsteady));
+            self.noise = self.noise.max(queue.min(noise));
         }
         let best = self.best.max(round.rate);
         if let Some((left, before)) = self.hold {

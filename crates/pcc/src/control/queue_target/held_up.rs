@@ -1,0 +1,74 @@
+//! How much of the delay is noise: packets that were sent apart and arrive together were held up by something that isn't a queue, for a
+//! queue lets them go one after the other.
+
+use crate::units::Time;
+
+/// Packets arrive together if they do within this part of the time in which they were sent.
+const TOGETHER: f64 = 0.25;
+/// A packet counts for one part in so many of the mean.
+const MEMORY: f64 = 16.0;
+/// How many times the mean noise reaches.
+const REACH: f64 = 4.0;
+
+/// How long packets are held up, in seconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HeldUp {
+    /// When the newest packet was sent, and its round-trip time.
+    newest: Option<(Time, f64)>,
+    /// How much longer the first of those that arrive together waited than the newest.
+    longer: f64,
+    /// The mean of that over packets, and the largest mean so far.
+    mean: f64,
+    largest: f64,
+}
+
+impl HeldUp {
+    /// Takes in the newest packet of a batch: when it was sent, and its round-trip time in seconds.
+    pub fn add(&mut self, sent: Time, rtt: f64) {
+        let Some((before, last)) = self.newest else {
+            self.newest = Some((sent, rtt));
+            return;
+        };
+        if sent <= before {
+            return;
+        }
+        self.newest = Some((sent, rtt));
+        let apart = sent.since(before).as_secs_f64();
+        let together = apart + rtt - last <= TOGETHER * apart;
+        self.longer = if together { self.longer + last - rtt } else { 0.0 };
+        self.mean += (self.longer - self.mean) / MEMORY;
+        self.largest = self.largest.max(self.mean);
+    }
+
+    /// The delay that may be noise.
+    pub fn noise(&self) -> f64 {
+        REACH * self.largest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The noise that packets show that are sent each millisecond and wait for so many milliseconds.
+    fn noise(waits: impl IntoIterator<Item = f64>) -> f64 {
+        let mut held_up = HeldUp::default();
+        for (number, wait) in waits.into_iter().enumerate() {
+            held_up.add(Time::from_nanos(1_000_000 * number as u64), 0.04 + wait / 1e3);
+        }
+        held_up.noise()
+    }
+
+    #[test]
+    fn packets_that_arrive_together_were_held_up() {
+        let bunches = || (0..10).flat_map(|_| [4.0, 3.0, 2.0, 1.0, 0.0]);
+        assert!(noise(bunches()) > 0.002, "{}", noise(bunches()));
+    }
+
+    #[test]
+    fn a_queue_holds_nobody_up() {
+        assert_eq!(noise((0..50).map(f64::from)), 0.0, "it grows");
+        let drains = (0..50).map(|number| 25.0 - 0.5 * f64::from(number));
+        assert_eq!(noise(drains), 0.0, "it shrinks: two packets arrive in the time in which one is sent");
+    }
+}
