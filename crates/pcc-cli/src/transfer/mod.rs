@@ -19,6 +19,8 @@ mod journal;
 mod keeper;
 mod manifest;
 mod offer;
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+mod power_cuts;
 mod progress;
 mod protocol;
 mod rebind;
