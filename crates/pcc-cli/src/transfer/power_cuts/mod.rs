@@ -37,7 +37,10 @@ const STATES: &str = "PCC_POWER_CUTS";
 /// Names the folder of a transfer to the process that is watched.
 const PLACE: &str = "PCC_POWER_CUTS_PLACE";
 
-/// A transfer that is watched: `from/tree` goes to `disk/to/tree`.
+/// What is sent.
+const NAMES: [&str; 2] = ["tree", "file"];
+
+/// A transfer that is watched: from the folder `from` to `disk/to`.
 struct Place {
     folder: PathBuf,
     _temporary: Option<tempfile::TempDir>,
@@ -81,6 +84,7 @@ impl Place {
         let sparse = fs::File::create(tree.join("sparse")).unwrap();
         sparse.write_all_at(b"after a hole", 300_000).unwrap();
         symlink("below/some", tree.join("link")).unwrap();
+        fs::write(self.source().join("file"), vec![3; 5000]).unwrap();
         for (name, mode) in [("below/empty", 0o700), ("below", 0o755), ("", 0o755)] {
             fs::set_permissions(tree.join(name), fs::Permissions::from_mode(mode)).unwrap();
         }
@@ -88,6 +92,10 @@ impl Place {
 
     fn source(&self) -> PathBuf {
         self.folder.join("from")
+    }
+
+    fn paths(&self) -> Vec<PathBuf> {
+        NAMES.iter().map(|name| self.source().join(name)).collect()
     }
 
     fn disk(&self) -> PathBuf {
@@ -141,7 +149,7 @@ fn transfers() {
         fs::write(place.disk().join(INVITED), "").unwrap();
         let receiving = tokio::spawn(receiver.receive());
         let options = sender::Options {
-            paths: vec![place.source().join("tree")],
+            paths: place.paths(),
             selection: Selection::new(Links::Keep, &[]).unwrap(),
             strict: false,
             ticket: ticket.to_string(),

@@ -2,7 +2,7 @@
 
 use super::cut::Cut;
 use super::disk::{Disk, Op};
-use super::{INVITED, Place, RECEIVED, SENT, publishes, temporary};
+use super::{INVITED, NAMES, Place, RECEIVED, SENT, publishes, temporary};
 use crate::transfer::blocks::{self, BLOCK};
 use crate::transfer::credentials::SenderId;
 use crate::transfer::failure::Failure;
@@ -26,11 +26,11 @@ pub async fn restart(place: &Place, cut: &Cut<'_>, done: &[Op], old: &Disk) -> R
     let folder = temporary();
     cut.disk.store(folder.path());
     let to = folder.path().join("to");
-    let sent = tree(&place.source());
+    let sent = sent_in(&place.source());
     let old = old.lines();
     let said = |name: &str| done.iter().any(|op| matches!(op, Op::Make { at, .. } if at.name == name));
 
-    let found = tree(&to);
+    let found = sent_in(&to);
     for file in found.iter().filter(|line| !is_folder(line)) {
         if !sent.contains(file) && !old.contains(&format!("to/{file}")) {
             return Err(format!("torn: {file}"));
@@ -64,20 +64,20 @@ pub async fn restart(place: &Place, cut: &Cut<'_>, done: &[Op], old: &Disk) -> R
         return Err("not published at the next start, but committed".to_owned());
     }
     finish(place, store).map_err(|e| format!("it could not be finished: {e}"))?;
-    let missing = lacks(&tree(&to));
+    let missing = lacks(&sent_in(&to));
     if !missing.is_empty() {
         return Err(format!("in the end {missing:?} is not there"));
     }
     nothing_to_resume(&to)
 }
 
-/// What is below `tree` in this folder, as lines.
-fn tree(folder: &Path) -> Vec<String> {
+/// What is in this folder of what is sent, as lines.
+fn sent_in(folder: &Path) -> Vec<String> {
     if !folder.exists() {
         return Vec::new();
     }
     let lines = Disk::load(folder).lines();
-    lines.into_iter().filter(|line| line.starts_with("tree")).collect()
+    lines.into_iter().filter(|line| NAMES.iter().any(|name| line.starts_with(name))).collect()
 }
 
 fn is_folder(line: &str) -> bool {
@@ -112,7 +112,7 @@ async fn start(place: &Place, staging: Staging) -> Result<State, Failure> {
 
 fn source(place: &Place) -> Result<Source, Failure> {
     let selection = Selection::new(Links::Keep, &[]).expect("no pattern");
-    Source::find(&[place.source().join("tree")], &selection)
+    Source::find(&place.paths(), &selection)
 }
 
 fn holder(place: &Place, source: &Source) -> Holder {
