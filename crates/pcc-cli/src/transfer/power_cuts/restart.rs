@@ -44,7 +44,9 @@ pub async fn restart(place: &Place, cut: &Cut<'_>, done: &[Op], old: &Disk) -> R
         return Err(format!("pcc send said that all is there, but {:?} is not", lacks(&found)));
     }
     if said(RECEIVED) {
-        return nothing_to_resume(&to);
+        let names = fs::read_dir(&to).expect("folder").map(|entry| entry.expect("entry").file_name());
+        let others: Vec<_> = names.filter(|name| !NAMES.iter().any(|sent| name == sent)).collect();
+        return if others.is_empty() { Ok(()) } else { Err(format!("pcc recv is done and left {others:?}")) };
     }
 
     let staging = Staging::open(&to).map_err(|e| format!("the start failed: {e}"))?;
