@@ -12,6 +12,8 @@ mod dry_run;
 mod endpoint;
 mod failure;
 mod folders;
+#[cfg(test)]
+mod fuzz;
 mod greeting;
 mod holes;
 mod identity;
