@@ -16,10 +16,14 @@ mod folders;
 mod fuzz;
 mod greeting;
 mod holes;
+#[cfg(test)]
+mod hostile_receiver;
 mod identity;
 mod journal;
 mod keeper;
 mod manifest;
+#[cfg(all(test, target_os = "linux"))]
+mod memory;
 mod offer;
 #[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
 mod power_cuts;

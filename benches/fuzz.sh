@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Fuzzes all that is parsed, with libFuzzer, which watches what code is reached.
+# Usage: benches/fuzz.sh [SECONDS]     (each of the tests so long; default: 60)
+# What it finds that reaches new code is put into __fuzz__ beside the tests, what fails too. `cargo test` runs all of that.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:-60}
+# As cargo-bolero has them. That tool can't be used: it also builds tests that are no fuzz tests, and those don't link.
+coverage="--cfg fuzzing --cfg fuzzing_libfuzzer -Cpasses=sancov-module"
+for option in inline-8bit-counters level=4 pc-table trace-compares stack-depth; do
+    coverage+=" -Cllvm-args=-sanitizer-coverage-$option"
+done
+
+fuzz() { # FOLDER PREFIX CARGO-TEST-OPTIONS...: all tests of a binary whose names begin with PREFIX
+    local folder=$1 prefix=$2 exe name place
+    shift 2
+    exe=$(BOLERO_FUZZER=libfuzzer RUSTFLAGS=$coverage cargo test --target-dir target/fuzz --profile fuzz \
+        --target "$(rustc --print host-tuple)" "$@" --no-run --message-format=json |
+        sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -1)
+    cd "$folder"
+    for name in $("$exe" --list 2>/dev/null | sed -n "s/^\($prefix.*\): test$/\1/p"); do
+        place=$(dirname "$(git ls-files -- '*/__fuzz__/*' | head -1)" | sed 's|/__fuzz__.*||')/__fuzz__/${name//::/__}
+        mkdir -p "$place/corpus" "$place/crashes"
+        echo "== $name"
+        BOLERO_TEST_NAME=$name BOLERO_LIBTEST_HARNESS=1 \
+            BOLERO_LIBFUZZER_ARGS="$place/corpus $place/crashes -artifact_prefix=$place/crashes/ -timeout=10 -max_total_time=$seconds -print_final_stats=1" \
+            "$exe" "$name" --exact --nocapture --quiet --test-threads 1
+    done
+    cd - >/dev/null
+}
+
+fuzz crates/pcc-cli transfer::fuzz:: -p pcc-cli --bin pcc
+fuzz crates/pcc-lab "" -p pcc-lab --test fuzz
