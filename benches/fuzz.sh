@@ -12,22 +12,20 @@ for option in inline-8bit-counters level=4 pc-table trace-compares stack-depth; 
 done
 
 fuzz() { # FOLDER PREFIX CARGO-TEST-OPTIONS...: all tests of a binary whose names begin with PREFIX
-    local folder=$1 prefix=$2 exe name place
+    local folder=$1/__fuzz__ prefix=$2 exe name place arguments
     shift 2
     exe=$(BOLERO_FUZZER=libfuzzer RUSTFLAGS=$coverage cargo test --target-dir target/fuzz --profile fuzz \
         --target "$(rustc --print host-tuple)" "$@" --no-run --message-format=json |
         sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -1)
-    cd "$folder"
     for name in $("$exe" --list 2>/dev/null | sed -n "s/^\($prefix.*\): test$/\1/p"); do
-        place=$(dirname "$(git ls-files -- '*/__fuzz__/*' | head -1)" | sed 's|/__fuzz__.*||')/__fuzz__/${name//::/__}
+        place=$folder/${name//::/__}
         mkdir -p "$place/corpus" "$place/crashes"
         echo "== $name"
-        BOLERO_TEST_NAME=$name BOLERO_LIBTEST_HARNESS=1 \
-            BOLERO_LIBFUZZER_ARGS="$place/corpus $place/crashes -artifact_prefix=$place/crashes/ -timeout=10 -max_total_time=$seconds -print_final_stats=1" \
+        arguments="$place/corpus -artifact_prefix=$place/crashes/ -max_len=4096 -timeout=10 -print_final_stats=1"
+        BOLERO_TEST_NAME=$name BOLERO_LIBTEST_HARNESS=1 BOLERO_LIBFUZZER_ARGS="$arguments -max_total_time=$seconds" \
             "$exe" "$name" --exact --nocapture --quiet --test-threads 1
     done
-    cd - >/dev/null
 }
 
-fuzz crates/pcc-cli transfer::fuzz:: -p pcc-cli --bin pcc
-fuzz crates/pcc-lab "" -p pcc-lab --test fuzz
+fuzz crates/pcc-cli/src/transfer transfer::fuzz:: -p pcc-cli --bin pcc
+fuzz crates/pcc-lab/tests "" -p pcc-lab --test fuzz

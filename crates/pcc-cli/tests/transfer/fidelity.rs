@@ -26,7 +26,8 @@ fn set_mode(path: &Path, mode: u32) {
 
 fn set_time(path: &Path, secs: i64) {
     let unchanged = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT as _ };
-    let times = Timestamps { last_access: unchanged, last_modification: Timespec { tv_sec: secs, tv_nsec: 123_456_789 } };
+    let times =
+        Timestamps { last_access: unchanged, last_modification: Timespec { tv_sec: secs, tv_nsec: 123_456_789 } };
     rustix::fs::utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW).unwrap();
 }
 
@@ -43,7 +44,9 @@ fn make(p: &Place) -> PathBuf {
     }
     set_mode(&root.join("empty"), 0o700);
     set_mode(&root.join("shared"), 0o1777);
-    for (name, target) in [("in", "../modes/644"), ("out", "../../elsewhere"), ("absolute", "/usr/bin/env"), ("none", "-")] {
+    for (name, target) in
+        [("in", "../modes/644"), ("out", "../../elsewhere"), ("absolute", "/usr/bin/env"), ("none", "-")]
+    {
         symlink(target, root.join("links").join(name)).unwrap();
     }
     fs::write(root.join("one"), "two names").unwrap();
@@ -78,9 +81,9 @@ fn same(what: &str, a: &Path, b: &Path) -> Option<bool> {
     let mode = |metadata: fs::Metadata| i64::from(metadata.mode());
     let time = |metadata: fs::Metadata| metadata.mtime() * 1_000_000_000 + metadata.mtime_nsec();
     Some(match what {
-        "contents" => ["one", "sparse", "modes/600"].iter().all(|name| {
-            fs::read(a.join(name)).unwrap() == fs::read(b.join(name)).unwrap_or_default()
-        }),
+        "contents" => ["one", "sparse", "modes/600"]
+            .iter()
+            .all(|name| fs::read(a.join(name)).unwrap() == fs::read(b.join(name)).unwrap_or_default()),
         "names, whatever bytes they are" => odd_names().iter().all(|name| b.join(name).exists()),
         "empty folders" => b.join("empty").is_dir(),
         "times of files and folders" => all(&["one", "empty"], time),

@@ -141,8 +141,7 @@ fn transfers() {
         let id = std::process::id().to_le_bytes();
         let listen = Some(([127, id[2] | 1, id[1], id[0] | 1], 0).into());
         let dir = place.disk().join("to");
-        let options =
-            Options { dir, listen, advertise: Vec::new(), welcome: Welcome::Anyone, rules: place.rules() };
+        let options = Options { dir, listen, advertise: Vec::new(), welcome: Welcome::Anyone, rules: place.rules() };
         let reporter = Arc::new(Reporter::new(false));
         let (receiver, ticket) = Receiver::open(options, reporter.clone()).await.unwrap();
         fs::write(place.ticket(), ticket.to_string()).unwrap();

@@ -123,8 +123,7 @@ fn holder(place: &Place, source: &Source) -> Holder {
 
 fn first_list(place: &Place, staging: Staging) -> Result<Box<Store>, Failure> {
     let source = source(place)?;
-    let admitted =
-        Admitted::bind(&staging, holder(place, &source), &source.manifest.encode()?, place.rules())?;
+    let admitted = Admitted::bind(&staging, holder(place, &source), &source.manifest.encode()?, place.rules())?;
     Ok(Box::new(Store::new(staging, admitted)))
 }
 
