@@ -1,5 +1,7 @@
 //! What a hostile peer can make the other side keep in memory. That other side is a process of its own.
 
+#![cfg(target_os = "linux")]
+
 use super::blocks::BLOCK;
 use super::choice::Welcome;
 use super::hostile_receiver::{Hostile, send};

@@ -22,10 +22,10 @@ mod identity;
 mod journal;
 mod keeper;
 mod manifest;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod memory;
 mod offer;
-#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+#[cfg(test)]
 mod power_cuts;
 mod progress;
 mod protocol;

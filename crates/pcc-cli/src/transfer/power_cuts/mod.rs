@@ -5,6 +5,9 @@
 //! what it did to its disk follows everything that a cut may leave: `cut`. Such states are made real by the hundred, and the
 //! receiver is started on each: `restart`.
 
+// The registers of a process that is watched are those of this architecture.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
 mod cut;
 mod disk;
 mod restart;

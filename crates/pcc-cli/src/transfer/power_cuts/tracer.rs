@@ -21,6 +21,7 @@ pub struct Trace {
 
 /// Runs a command to its end. The error says why that is not possible here.
 pub fn record(command: &mut Command, root: &Path) -> Result<Trace, String> {
+    let (root, before) = (root.canonicalize().expect("root"), Disk::load(root));
     // It waits until it is watched.
     let mut waiting = Command::new("sh");
     waiting.args(["-c", "read go && exec \"$@\"", "sh"]).arg(command.get_program()).args(command.get_args());
@@ -36,9 +37,7 @@ pub fn record(command: &mut Command, root: &Path) -> Result<Trace, String> {
     }
     ptrace::interrupt(main).expect("interrupt");
     child.stdin.take().expect("stdin").write_all(b"\n").expect("start");
-    let before = Disk::load(root);
-    let (root, now) = (root.canonicalize().expect("root"), before.clone());
-    let mut tracer = Tracer { root, now, ops: Vec::new() };
+    let mut tracer = Tracer { root, now: before.clone(), ops: Vec::new() };
     let status = tracer.run(main);
     assert_eq!(status, 0, "the command that is watched");
     Ok(Trace { before, ops: tracer.ops })
