@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-60}
 # As cargo-bolero has them. That tool can't be used: it also builds tests that are no fuzz tests, and those don't link.
-coverage="--cfg fuzzing --cfg fuzzing_libfuzzer -Cpasses=sancov-module"
+coverage="--cfg fuzzing -Cpasses=sancov-module --cfg fuzzing_libfuzzer"
 for option in inline-8bit-counters level=4 pc-table trace-compares stack-depth; do
     coverage+=" -Cllvm-args=-sanitizer-coverage-$option"
 done
@@ -14,7 +14,7 @@ done
 fuzz() { # FOLDER PREFIX CARGO-TEST-OPTIONS...: all tests of a binary whose names begin with PREFIX
     local folder=$1/__fuzz__ prefix=$2 exe name place arguments
     shift 2
-    exe=$(BOLERO_FUZZER=libfuzzer RUSTFLAGS=$coverage cargo test --target-dir target/fuzz --profile fuzz \
+    exe=$(BOLERO_FUZZER=libfuzzer RUSTFLAGS=$coverage cargo test --target-dir "${CARGO_TARGET_DIR:-target}/fuzz" --profile fuzz \
         --target "$(rustc --print host-tuple)" "$@" --no-run --message-format=json |
         sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -1)
     for name in $("$exe" --list 2>/dev/null | sed -n "s/^\($prefix.*\): test$/\1/p"); do

@@ -39,6 +39,8 @@ pub fn record(command: &mut Command, root: &Path) -> Result<Trace, String> {
     child.stdin.take().expect("stdin").write_all(b"\n").expect("start");
     let mut tracer = Tracer { root, now: before.clone(), ops: Vec::new() };
     let status = tracer.run(main);
+    // Its end has been seen already.
+    let _ = child.wait();
     assert_eq!(status, 0, "the command that is watched");
     Ok(Trace { before, ops: tracer.ops })
 }
