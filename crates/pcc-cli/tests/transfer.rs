@@ -3,6 +3,9 @@
 #[path = "transfer/changes.rs"]
 mod changes;
 mod common;
+#[cfg(target_os = "linux")]
+#[path = "transfer/fidelity.rs"]
+mod fidelity;
 #[path = "transfer/permissions.rs"]
 mod permissions;
 #[cfg(target_os = "linux")]

@@ -12,13 +12,21 @@ mod dry_run;
 mod endpoint;
 mod failure;
 mod folders;
+#[cfg(test)]
+mod fuzz;
 mod greeting;
 mod holes;
+#[cfg(test)]
+mod hostile_receiver;
 mod identity;
 mod journal;
 mod keeper;
 mod manifest;
+#[cfg(test)]
+mod memory;
 mod offer;
+#[cfg(test)]
+mod power_cuts;
 mod progress;
 mod protocol;
 mod rebind;

@@ -210,13 +210,13 @@ impl Sender {
     /// Reports the completion; a failure if something is missing.
     fn done(&self, source: &Source, without: &[(u64, u64)]) -> Result<()> {
         let entries = &source.manifest.entries;
-        let missing: Vec<u64> = without.iter().flat_map(|&(first, count)| first..first.saturating_add(count)).collect();
+        let never_sent = || Failure::new(Kind::Other, "the receiver lacks what was never sent");
+        let lacks = Bitmap::from_runs(entries.len() as u64, without).ok_or_else(never_sent)?;
+        let missing: Vec<u32> = (0..entries.len() as u32).filter(|&file| lacks.get(file.into())).collect();
         let (mut files, mut bytes) = (source.manifest.files, source.manifest.bytes);
         for &file in &missing {
-            let Some(entry) = entries.get(file as usize).filter(|entry| entry.size() > 0) else {
-                return Err(Failure::new(Kind::Other, "the receiver lacks what was never sent"));
-            };
-            let why = source.trouble.get(&(file as u32)).map_or("it could not be read as it was", String::as_str);
+            let entry = Some(&entries[file as usize]).filter(|entry| entry.size() > 0).ok_or_else(never_sent)?;
+            let why = source.trouble.get(&file).map_or("it could not be read as it was", String::as_str);
             let message = format!("\"{}\" did not arrive: {why}", entry.shown());
             self.reporter.event(&Event::Note { message: &message });
             (files, bytes) = (files - 1, bytes - entry.size());
@@ -336,17 +336,20 @@ impl Sender {
         let manifest = *blake3::hash(&source.encoded).as_bytes();
         let (manifest_len, transfer) = (source.encoded.len() as u32, source.manifest.transfer());
         protocol::send(&mut send, &Hello { proof, manifest, manifest_len, transfer }).await?;
-        let mut checked = (0, 0);
+        // What is said once more than it need be would put the end off for ever.
+        let (mut asked, mut listed, mut checked) = (false, false, 0);
         let mut deadline = self.deadline(1);
         loop {
             let answer = tokio::time::timeout_at(deadline, protocol::receive(&mut control, MAX_MESSAGE)).await;
             match answer.unwrap_or_else(|_| Err(self.nothing_moves()))? {
-                Answer::Confirm => {
+                Answer::Confirm if !asked => {
+                    asked = true;
                     let (code, sender) = (code(connection)?, self.id.to_string());
                     self.reporter.event(&Event::Confirm { code: &code, sender: &sender });
                     deadline = tokio::time::Instant::now() + CONFIRMATION;
                 }
-                Answer::SendManifest => {
+                Answer::SendManifest if !listed => {
+                    listed = true;
                     for at in (0..source.encoded.len()).step_by(BATCH) {
                         let piece = source.encoded.slice(at..source.encoded.len().min(at + BATCH));
                         let mut pieces = [piece];
@@ -358,9 +361,9 @@ impl Sender {
                     deadline = self.deadline(1);
                 }
                 // All is checked, and an earlier connection may still be giving names.
-                Answer::Checking { bytes, total } if checked == (bytes, total) => {}
+                Answer::Checking { bytes, .. } if bytes <= checked => {}
                 Answer::Checking { bytes, total } => {
-                    checked = (bytes, total);
+                    checked = bytes;
                     deadline = self.deadline(if bytes == total { stall::FINISHING } else { 1 });
                     self.reporter.event(&Event::Checking { bytes, total });
                 }
@@ -381,7 +384,7 @@ impl Sender {
                     self.last_contact = Instant::now();
                     return Ok((have, finished, control, bytes));
                 }
-                Answer::Stored(_) | Answer::Complete { .. } => {
+                Answer::Confirm | Answer::SendManifest | Answer::Stored(_) | Answer::Complete { .. } => {
                     return Err(Failure::new(Kind::Other, "the receiver answered out of turn"));
                 }
             }

@@ -11,11 +11,10 @@ use super::manifest::{Entry, MAX_BYTES, Manifest, Mtime, What};
 use super::progress::Reporter;
 use super::protocol::{self, Answer, Hello, MAX_MESSAGE, Record, connection_failure};
 use super::receiver::{Options, Receiver};
-use super::selection::{Links, Selection};
 use super::staging::{Holder, Staging};
 use super::store::{Admitted, Store};
 use super::ticket::Ticket;
-use super::{endpoint, identity, sender};
+use super::{endpoint, identity};
 use noq::{Connection, RecvStream, SendStream};
 use pcc_quic::Transport;
 use std::path::Path;
@@ -54,8 +53,8 @@ async fn start(dir: tempfile::TempDir, rules: Rules) -> Setup {
     Setup { dir, ticket, receiver: tokio::spawn(receiver.receive()) }
 }
 
-struct Hostile {
-    connection: Connection,
+pub(super) struct Hostile {
+    pub(super) connection: Connection,
     send: SendStream,
     recv: RecvStream,
     _endpoint: noq::Endpoint,
@@ -89,7 +88,7 @@ impl Hostile {
         let _ = stream.finish();
     }
 
-    async fn answer(&mut self) -> Answer {
+    pub(super) async fn answer(&mut self) -> Answer {
         protocol::receive(&mut self.recv, MAX_MESSAGE).await.unwrap()
     }
 
@@ -100,11 +99,11 @@ impl Hostile {
     }
 }
 
-fn raw(entries: &[Entry]) -> Vec<u8> {
+pub(super) fn raw(entries: &[Entry]) -> Vec<u8> {
     entries.iter().flat_map(|entry| postcard::to_stdvec(entry).unwrap()).collect()
 }
 
-fn file(path: &[u8], size: u64) -> Entry {
+pub(super) fn file(path: &[u8], size: u64) -> Entry {
     Entry { path: path.to_vec(), what: What::File { size, mode: 0o644, mtime: NOW } }
 }
 
@@ -116,7 +115,7 @@ fn link(path: &[u8], target: &[u8]) -> Entry {
     Entry { path: path.to_vec(), what: What::Link { target: target.to_vec() } }
 }
 
-async fn offer(ticket: &Ticket, manifest: &[u8]) -> Hostile {
+pub(super) async fn offer(ticket: &Ticket, manifest: &[u8]) -> Hostile {
     let mut hostile = connect(ticket, manifest).await;
     assert!(matches!(hostile.answer().await, Answer::SendManifest));
     for piece in manifest.chunks(protocol::BATCH) {
@@ -213,37 +212,6 @@ async fn a_sender_that_is_connected_and_sends_nothing_is_given_up() {
             // Nothing is bound to it: another may come.
             still_works(setup).await;
         }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_receiver_that_is_connected_and_takes_nothing_is_given_up() {
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("file"), "hello").unwrap();
-    for answers in [true, false] {
-        let identity = identity::Identity::generate().unwrap();
-        let socket = endpoint::bind(Some("127.0.0.1:0".parse().unwrap())).unwrap();
-        let addresses = vec![socket.local_addr().unwrap()];
-        let ticket = Ticket { certificate: identity.credentials.hash(), secret: identity.secret, addresses };
-        let endpoint = endpoint::server(&identity, socket).unwrap();
-        let receiver = tokio::spawn(async move {
-            let connection = endpoint.accept().await.unwrap().await.unwrap();
-            let (mut send, mut recv) = connection.accept_bi().await.unwrap();
-            let _: Hello = protocol::receive(&mut recv, protocol::MAX_HELLO).await.unwrap();
-            if answers {
-                let nothing = Answer::Have { bytes: 0, blocks: Vec::new(), files: Vec::new() };
-                protocol::send(&mut send, &nothing).await.unwrap();
-            }
-            connection_failure(&connection.closed().await)
-        });
-        let paths = vec![dir.path().join("file")];
-        let (ticket, credentials, transport) = (ticket.to_string(), ME.clone(), Transport::default().config());
-        let (selection, strict) = (Selection::new(Links::Keep, &[]).unwrap(), false);
-        let options = sender::Options { paths, selection, strict, ticket, credentials, transport, patience: SHORT };
-        let sent = sender::run(options, Arc::new(Reporter::new(false)));
-        let failure = tokio::time::timeout(PATIENCE, sent).await.expect("an end").unwrap_err();
-        assert_eq!(failure.kind, Kind::Stalled, "{failure}");
-        assert_eq!(receiver.await.unwrap().kind, Kind::Stalled, "and the other side hears why");
     }
 }
 

@@ -1,0 +1,174 @@
+//! A hostile receiver, made of the same parts as the real one, to which a real sender connects.
+
+use super::credentials::Credentials;
+use super::failure::{Failure, Kind, Result};
+use super::identity::Identity;
+use super::progress::Reporter;
+use super::protocol::{self, Answer, Hello, connection_failure};
+use super::selection::{Links, Selection};
+use super::ticket::Ticket;
+use super::{endpoint, sender};
+use noq::{Connection, Endpoint, RecvStream, SendStream};
+use pcc_quic::Transport;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+/// Nothing here takes that long, on however busy a machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// That of the sender.
+const SHORT: Duration = Duration::from_secs(1);
+
+/// Waits for a sender.
+pub struct Hostile {
+    endpoint: Endpoint,
+    /// With this it comes here.
+    pub ticket: Ticket,
+}
+
+/// A sender that has said hello.
+pub struct Victim {
+    pub connection: Connection,
+    pub send: SendStream,
+    _control: RecvStream,
+    _endpoint: Endpoint,
+}
+
+impl Hostile {
+    pub fn listen() -> Self {
+        let identity = Identity::generate().unwrap();
+        let socket = endpoint::bind(Some("127.0.0.1:0".parse().unwrap())).unwrap();
+        let addresses = vec![socket.local_addr().unwrap()];
+        let ticket = Ticket { certificate: identity.credentials.hash(), secret: identity.secret, addresses };
+        Self { endpoint: endpoint::server(&identity, socket).unwrap(), ticket }
+    }
+
+    pub async fn greet(self) -> Victim {
+        let connection = self.endpoint.accept().await.unwrap().await.unwrap();
+        let (send, mut control) = connection.accept_bi().await.unwrap();
+        let _: Hello = protocol::receive(&mut control, protocol::MAX_HELLO).await.unwrap();
+        endpoint::open_for_data(&connection);
+        Victim { connection, send, _control: control, _endpoint: self.endpoint }
+    }
+}
+
+impl Victim {
+    pub async fn say(&mut self, answer: &Answer) -> Result<()> {
+        protocol::send(&mut self.send, answer).await
+    }
+}
+
+/// Sends this file to whoever made the ticket.
+pub async fn send(file: &Path, ticket: &Ticket) -> Result<()> {
+    let options = sender::Options {
+        paths: vec![file.to_owned()],
+        selection: Selection::new(Links::Keep, &[]).unwrap(),
+        strict: false,
+        ticket: ticket.to_string(),
+        credentials: Credentials::generate().unwrap(),
+        transport: Transport::default().config(),
+        patience: SHORT,
+    };
+    timeout(PATIENCE, sender::run(options, Arc::new(Reporter::new(false)))).await.expect("an end")
+}
+
+/// How the sender of a small file fails with a receiver that behaves like this.
+async fn sent_to<F: Future<Output = Victim> + Send + 'static>(
+    behaves: impl FnOnce(Victim) -> F + Send + 'static,
+) -> Failure {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    std::fs::write(&file, "hello").unwrap();
+    let hostile = Hostile::listen();
+    let ticket = hostile.ticket.clone();
+    let victim = tokio::spawn(async move { behaves(hostile.greet().await).await });
+    let failure = send(&file, &ticket).await.unwrap_err();
+    let victim = victim.await.unwrap();
+    let heard = connection_failure(&timeout(PATIENCE, victim.connection.closed()).await.expect("closed"));
+    if failure.kind == Kind::Stalled {
+        assert_eq!(heard.kind, failure.kind, "both sides hear why: {heard}");
+    }
+    failure
+}
+
+fn nothing() -> Answer {
+    Answer::Have { bytes: 0, blocks: Vec::new(), files: Vec::new() }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_that_says_nothing_is_given_up() {
+    let failure = sent_to(|victim| async { victim }).await;
+    assert_eq!(failure.kind, Kind::Stalled, "{failure}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_that_takes_nothing_is_given_up() {
+    let sent = sent_to(|mut victim| async {
+        victim.say(&nothing()).await.unwrap();
+        victim
+    });
+    let failure = sent.await;
+    assert_eq!(failure.kind, Kind::Stalled, "{failure}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_that_checks_for_ever_is_given_up() {
+    let sent = sent_to(|mut victim| async {
+        for n in 0.. {
+            if victim.say(&Answer::Checking { bytes: n % 2, total: 100 + n }).await.is_err() {
+                break;
+            }
+            sleep(SHORT / 10).await;
+        }
+        victim
+    });
+    let failure = sent.await;
+    assert_eq!(failure.kind, Kind::Stalled, "{failure}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_that_asks_again_and_again_gets_nothing_for_it() {
+    for question in [Answer::SendManifest, Answer::Confirm] {
+        let sent = sent_to(move |mut victim| async move {
+            while victim.say(&question).await.is_ok() {
+                sleep(SHORT / 100).await;
+            }
+            victim
+        });
+        let failure = sent.await;
+        assert!(failure.message.contains("out of turn"), "{failure}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_that_lacks_more_than_there_is_is_not_believed() {
+    for without in [vec![(0, u64::MAX)], vec![(0, 1), (0, 1)], vec![(u64::MAX, 1)], vec![(1 << 32, 1)]] {
+        let sent = sent_to(|mut victim| async {
+            victim.say(&nothing()).await.unwrap();
+            victim.say(&Answer::Complete { without }).await.unwrap();
+            victim
+        });
+        let failure = sent.await;
+        assert!(failure.message.contains("never sent"), "{failure}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_that_has_more_than_there_is_is_not_believed() {
+    let all = vec![(0, 1)];
+    for (bytes, blocks, files) in [
+        (6, Vec::new(), Vec::new()),
+        (0, vec![(0, 2)], Vec::new()),
+        (0, Vec::new(), vec![(0, u64::MAX)]),
+        (0, vec![(1, 1)], all.clone()),
+        (u64::MAX, all.clone(), all),
+    ] {
+        let sent = sent_to(move |mut victim| async move {
+            victim.say(&Answer::Have { bytes, blocks, files }).await.unwrap();
+            victim
+        });
+        let failure = sent.await;
+        assert!(failure.message.contains("never sent"), "{failure}");
+    }
+}

@@ -1,0 +1,150 @@
+//! The receiver starts on what a cut left.
+
+use super::cut::Cut;
+use super::disk::{Disk, Op};
+use super::{INVITED, NAMES, Place, RECEIVED, SENT, publishes, temporary};
+use crate::transfer::blocks::{self, BLOCK};
+use crate::transfer::credentials::SenderId;
+use crate::transfer::failure::Failure;
+use crate::transfer::manifest::What;
+use crate::transfer::progress::Reporter;
+use crate::transfer::selection::{Links, Selection};
+use crate::transfer::session::{Shared, State};
+use crate::transfer::source::Source;
+use crate::transfer::staging::{Holder, Staging};
+use crate::transfer::store::{Admitted, Store};
+use crate::transfer::ticket::Ticket;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Checks what is there, starts the receiver on it, sends what is missing, and checks again. `old` is what was there before
+/// the transfer.
+pub async fn restart(place: &Place, cut: &Cut<'_>, done: &[Op], old: &Disk) -> Result<(), String> {
+    let folder = temporary();
+    cut.disk.store(folder.path());
+    let to = folder.path().join("to");
+    let sent = sent_in(&place.source());
+    let old = old.lines();
+    let said = |name: &str| done.iter().any(|op| matches!(op, Op::Make { at, .. } if at.name == name));
+
+    let found = sent_in(&to);
+    for file in found.iter().filter(|line| !is_folder(line)) {
+        if !sent.contains(file) && !old.contains(&format!("to/{file}")) {
+            return Err(format!("torn: {file}"));
+        }
+    }
+    let lacks = |found: &[String]| {
+        let missing = sent.iter().filter(|line| !found.contains(line) && !is_old_folder(line, &old));
+        missing.cloned().collect::<Vec<_>>()
+    };
+    if said(SENT) && !lacks(&found).is_empty() {
+        return Err(format!("pcc send said that all is there, but {:?} is not", lacks(&found)));
+    }
+    if said(RECEIVED) {
+        let names = fs::read_dir(&to).expect("folder").map(|entry| entry.expect("entry").file_name());
+        let others: Vec<_> = names.filter(|name| !NAMES.iter().any(|sent| name == sent)).collect();
+        return if others.is_empty() { Ok(()) } else { Err(format!("pcc recv is done and left {others:?}")) };
+    }
+
+    let staging = Staging::open(&to).map_err(|e| format!("the start failed: {e}"))?;
+    let ticket: Ticket = fs::read_to_string(place.ticket()).expect("a ticket").parse().expect("a ticket");
+    if said(INVITED) && !done.iter().any(publishes) && staging.identity.secret != ticket.secret {
+        return Err("the ticket is no longer good".to_owned());
+    }
+    let store = match start(place, staging).await.map_err(|e| format!("the start failed: {e}"))? {
+        State::Fresh(staging) if lacks(&found).is_empty() => {
+            return staging.remove().map_err(|e| format!("removal failed: {e}"));
+        }
+        State::Fresh(staging) => first_list(place, staging).map_err(|e| format!("the list was refused: {e}"))?,
+        State::Bound(store) => store,
+        State::Gone => return Err("the start failed".to_owned()),
+    };
+    if !store.is_published() && (said(SENT) || done.iter().any(publishes)) {
+        return Err("not published at the next start, but committed".to_owned());
+    }
+    finish(place, store).map_err(|e| format!("it could not be finished: {e}"))?;
+    let missing = lacks(&sent_in(&to));
+    if !missing.is_empty() {
+        return Err(format!("in the end {missing:?} is not there"));
+    }
+    nothing_to_resume(&to)
+}
+
+/// What is in this folder of what is sent, as lines.
+fn sent_in(folder: &Path) -> Vec<String> {
+    if !folder.exists() {
+        return Vec::new();
+    }
+    let lines = Disk::load(folder).lines();
+    lines.into_iter().filter(|line| NAMES.iter().any(|name| line.starts_with(name))).collect()
+}
+
+fn is_folder(line: &str) -> bool {
+    line.contains("/ ")
+}
+
+/// Such a folder stays as it is.
+fn is_old_folder(line: &str, old: &[String]) -> bool {
+    let path = line.split(' ').next().unwrap_or_default();
+    is_folder(line) && old.iter().any(|old| old.starts_with(&format!("to/{path} ")))
+}
+
+/// The next receiver must find nothing that it would take for an unfinished transfer.
+fn nothing_to_resume(to: &Path) -> Result<(), String> {
+    match Staging::open(to).and_then(|staging| staging.bound()) {
+        Ok(None) => Ok(()),
+        Ok(Some(_)) => Err("it is complete, but the next start takes it up again".to_owned()),
+        Err(e) => Err(format!("the next start fails: {e}")),
+    }
+}
+
+/// What `pcc recv` does at its start.
+async fn start(place: &Place, staging: Staging) -> Result<State, Failure> {
+    let bound = staging.bound()?;
+    let is_bound = bound.is_some();
+    let (shared, outcome) = Shared::start(staging, bound, place.rules(), Arc::new(Reporter::new(false))).await;
+    if is_bound {
+        outcome.await.expect("an outcome")?;
+    }
+    Ok(shared.take().await)
+}
+
+fn source(place: &Place) -> Result<Source, Failure> {
+    let selection = Selection::new(Links::Keep, &[]).expect("no pattern");
+    Source::find(&place.paths(), &selection)
+}
+
+fn holder(place: &Place, source: &Source) -> Holder {
+    Holder { sender: SenderId(place.sender().hash()), transfer: source.manifest.transfer() }
+}
+
+fn first_list(place: &Place, staging: Staging) -> Result<Box<Store>, Failure> {
+    let source = source(place)?;
+    let admitted = Admitted::bind(&staging, holder(place, &source), &source.manifest.encode()?, place.rules())?;
+    Ok(Box::new(Store::new(staging, admitted)))
+}
+
+/// What a sender that comes back, and `pcc recv` then, do.
+fn finish(place: &Place, mut store: Box<Store>) -> Result<(), Failure> {
+    let source = source(place)?;
+    let encoded = source.manifest.encode()?;
+    if store.manifest_hash != blake3::hash(&encoded) && !store.is_published() {
+        store.rebind(holder(place, &source), &encoded, place.rules())?;
+    }
+    let entries = store.manifest.clone();
+    for (file, entry) in (0u32..).zip(&entries.entries) {
+        let What::File { size, .. } = entry.what else { continue };
+        let whole = fs::read(place.source().join(OsStr::from_bytes(&entry.path))).expect("the source");
+        for (block, data) in (0u32..).zip(whole.chunks(BLOCK as usize)) {
+            store.put_block(file, block, blocks::hash(size, block.into(), data), data)?;
+        }
+        if blocks::count(size) > 1 {
+            store.put_root(file, *blake3::hash(&whole).as_bytes())?;
+        }
+    }
+    store.commit(place.rules())?;
+    store.into_staging().remove()
+}
