@@ -1,22 +1,14 @@
 //! `pcc send` and `pcc recv`: files and folders over QUIC.
 
-mod asking;
 mod bitmap;
 mod blocks;
 mod choice;
 mod commit;
-mod credentials;
 mod disk;
-mod door;
 mod dry_run;
 mod endpoint;
-mod failure;
-mod folders;
-mod greeting;
 mod holes;
-mod identity;
 mod journal;
-mod keeper;
 mod manifest;
 mod offer;
 mod progress;
@@ -32,15 +24,16 @@ mod stall;
 mod store;
 #[cfg(test)]
 mod tests;
-mod ticket;
 mod walk;
 
 use crate::exit::usage;
+use crate::failure::{Failure, Result};
+use crate::peer::{asking, keeper};
 use crate::qlog::Qlog;
 use anyhow::Context;
 use choice::Welcome;
 use commit::Rules;
-use failure::{Failure, Result};
+
 use pcc::Rate;
 use pcc_lab::quantity;
 use pcc_quic::{Algorithm, Transport};
@@ -53,6 +46,27 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// The exit codes as they appear in `--help`.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    complete, verified, and on disk under its final names
+  1    any other failure
+  2    wrong command line
+  3    the ticket cannot be read (mistyped?)
+  4    wrong ticket: another receiver, a wrong secret, or for another transfer or sender
+  5    the two sides run different versions of pcc
+  6    the other side was lost and did not come back
+  7    a file is there already, and neither --overwrite nor --sync was given
+  8    a name or link that is not allowed
+  9    disk full at the receiver
+  10   permission denied
+  11   a source is missing or cannot be read, or not all can be sent as --strict wants
+  12   data did not match its hash
+  13   a newer sender of the same transfer took over
+  14   both sides were connected, but nothing moved for as long as --timeout says
+  15   complete, verified and on disk, but for the files that were named
+  130  interrupted";
 
 const SEND_EXAMPLES: &str = "\
 Examples:
@@ -83,7 +97,7 @@ with the same ticket, or delete that folder to give it up.";
 
 /// Sends files and folders to a waiting `pcc recv`.
 #[derive(clap::Args)]
-#[command(after_help = SEND_EXAMPLES, after_long_help = format!("{SEND_EXAMPLES}\n\n{}", failure::HELP))]
+#[command(after_help = SEND_EXAMPLES, after_long_help = format!("{SEND_EXAMPLES}\n\n{}", EXIT_CODES))]
 pub struct SendArgs {
     /// Files and folders to send
     #[arg(required = true, value_name = "PATH")]
@@ -126,7 +140,7 @@ pub struct SendArgs {
 
 /// Waits for one transfer and writes it into a directory.
 #[derive(clap::Args)]
-#[command(after_help = RECV_EXAMPLES, after_long_help = format!("{RECV_EXAMPLES}\n\n{}", failure::HELP))]
+#[command(after_help = RECV_EXAMPLES, after_long_help = format!("{RECV_EXAMPLES}\n\n{}", EXIT_CODES))]
 pub struct RecvArgs {
     /// Where the files go
     #[arg(value_name = "DIR", default_value = ".")]
@@ -177,7 +191,7 @@ pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
         let work = async { dry_run::run(&paths, &selection, &reporter) };
         return Ok(finish(&reporter, work));
     }
-    let ticket = asking::ticket(ticket_file.as_deref())?;
+    let ticket = asking::ticket(ticket_file.as_deref(), "pcc recv")?;
     let transport = Transport { algorithm: controller, max_rate, seed: fastrand::u64(..) };
     let qlog = qlog.map(|file| Qlog::create(&file).with_context(|| format!("can't write {}", file.display())));
     let qlog = qlog.transpose()?;
@@ -242,6 +256,19 @@ fn finish(reporter: &Reporter, work: impl Future<Output = Result<()>>) -> ExitCo
         Err(failure) => {
             reporter.failure(&failure);
             failure.exit_code()
+        }
+    }
+}
+
+#[cfg(test)]
+mod help {
+    use super::EXIT_CODES;
+    use crate::failure::Kind;
+
+    #[test]
+    fn every_exit_code_is_in_the_help() {
+        for kind in Kind::ALL {
+            assert!(kind == Kind::Other || EXIT_CODES.contains(&format!("\n  {:<5}", kind.code())), "{kind:?}");
         }
     }
 }
