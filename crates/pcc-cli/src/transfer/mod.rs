@@ -27,9 +27,10 @@ mod tests;
 mod walk;
 
 use crate::exit::usage;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::peer::{asking, keeper};
 use crate::qlog::Qlog;
+use crate::runtime;
 use anyhow::Context;
 use choice::Welcome;
 use commit::Rules;
@@ -241,17 +242,7 @@ pub fn recv(args: RecvArgs) -> anyhow::Result<ExitCode> {
 
 /// Does the work, and reports how it failed if it did: in a way of its own, because of `--json`.
 fn finish(reporter: &Reporter, work: impl Future<Output = Result<()>>) -> ExitCode {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let result = match runtime {
-        Ok(runtime) => {
-            let result = runtime.block_on(work);
-            // A thread that is busy with a disk must not keep the command from ending.
-            runtime.shutdown_background();
-            result
-        }
-        Err(e) => Err(Failure::io("start the runtime", &e)),
-    };
-    match result {
+    match runtime::run(work) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             reporter.failure(&failure);
