@@ -21,6 +21,8 @@ mod serve;
 mod setup;
 mod socks;
 mod target;
+#[cfg(test)]
+mod tests;
 mod tunnel;
 
 use crate::exit::usage;

@@ -87,6 +87,25 @@ pub enum Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_comes_is_refused_or_a_target(host in "\\PC{0,20}|[0-9a-f:.]{0,20}|[a-z.-]{1,260}", port: u16) {
+            let bytes = postcard::to_stdvec(&(host, port)).unwrap();
+            let Request { target } = postcard::from_bytes(&bytes).unwrap();
+            if target.check().is_ok() {
+                prop_assert!(target.to_string().parse::<Target>().is_ok(), "{}", target);
+            }
+        }
+
+        #[test]
+        fn nonsense_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..MAX_MESSAGE)) {
+            if let Ok(Request { target }) = postcard::from_bytes(&bytes) {
+                prop_assert!(target.host().len() <= bytes.len());
+            }
+        }
+    }
 
     #[test]
     fn messages_fit_their_limits() {

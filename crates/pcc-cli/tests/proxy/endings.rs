@@ -111,9 +111,10 @@ fn when_the_far_side_is_gone_connections_end() {
     old.write_all(b"x").unwrap();
     old.read_exact(&mut [0]).unwrap();
     far.kill();
-    is_reset(old);
     // New ones wait a while for it to come back, and end then.
-    is_reset(dial(near.forward));
+    let new = dial(near.forward);
+    is_reset(old);
+    is_reset(new);
 }
 
 #[test]
