@@ -4,7 +4,8 @@
 # Usage: benches/proxy/run.sh MEGABYTES ROUNDS [OPTIONS of pcc lab shell...]
 #   benches/proxy/run.sh 100 3 --rate 42mbit --rtt 800ms --loss 0.74% --queue 1MB
 #   benches/proxy/run.sh 100 3 --rate 100mbit --rtt 30ms --loss 1% --queue 375kB
-# Without options of a path it measures loopback. Start-up is part of it; each line is one round.
+# Without options of a path it measures loopback. Start-up is part of it; each line is one round. The kernel's TCP gets a
+# minute, and what came until then counts.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 megabytes=$1 rounds=$2
@@ -27,28 +28,29 @@ inside() {
     "$pcc" proxy connect --ticket-file "$dir/ticket" --forward "127.0.0.1:$((port + 1))=127.0.0.1:$port" 2>"$dir/connect.log" &
     near=$!
     until grep -q listening "$dir/connect.log"; do sleep 0.1; done
-    python3 "$here/pump.py" fetch 127.0.0.1 $((port + 1)) "$bytes" cubic >"$dir/proxy.seconds"
+    python3 "$here/pump.py" fetch 127.0.0.1 $((port + 1)) "$bytes" cubic 600 >"$dir/proxy.rate"
     kill -9 $near
     rm -rf "$dir/in"
     "$pcc" recv "$dir/in" --from anyone ${PCC_ADDRESS:+--listen "$PCC_ADDRESS:0"} >"$dir/recv.ticket" 2>/dev/null &
     near=$!
     wait $near
     for control in $controls; do
-        python3 "$here/pump.py" fetch "$host" "$port" "$bytes" "$control" >"$dir/$control.seconds"
+        python3 "$here/pump.py" fetch "$host" "$port" "$bytes" "$control" 60 >"$dir/$control.rate"
     done
 }
 export -f inside
 controls=$(tr ' ' '\n' </proc/sys/net/ipv4/tcp_available_congestion_control | grep -xE 'cubic|bbr' | sort -r | tr '\n' ' ')
 export controls
 
-# Sends as soon as somebody receives; the seconds that it says it took.
+# Sends as soon as somebody receives; the rate that it says it had.
 sending() {
     until [ -s "$dir/recv.ticket" ]; do sleep 0.1; done
     "$pcc" send --json --ticket-file "$dir/recv.ticket" "$dir/data" >"$dir/send.json"
-    grep -o '"seconds":[0-9.]*' "$dir/send.json" | cut -d: -f2 >"$dir/send.seconds"
+    grep -o '"bits_per_second":[0-9.]*' "$dir/send.json" | tail -1 | awk -F: '{ print $2 * 1e-6 }' >"$dir/send.rate"
 }
 
-printf '%-8s %-8s %s\n' proxy send "$controls  (Mbit/s)"
+printf '%-8s ' proxy send $controls
+echo '(Mbit/s)'
 for _ in $(seq "$rounds"); do
     rm -f "$dir/recv.ticket"
     sending &
@@ -56,7 +58,7 @@ for _ in $(seq "$rounds"); do
     if [ $# -gt 0 ]; then "$pcc" lab shell "$@" -- bash -c inside; else inside 2>/dev/null; fi
     wait $sender
     for what in proxy send $controls; do
-        awk -v bytes="$bytes" '{ printf "%-8.1f ", bytes * 8e-6 / $1 }' "$dir/$what.seconds"
+        printf '%-8.1f ' "$(cat "$dir/$what.rate")"
     done
     echo
 done

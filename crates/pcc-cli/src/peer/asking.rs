@@ -50,6 +50,10 @@ fn first_line(from: impl BufRead) -> std::io::Result<String> {
     Ok(line)
 }
 
+/// What to say about one that is an argument.
+pub const NO_ARGUMENT: &str = "a ticket is no argument, because other users of this machine can read those; get a new one \
+    from the other side, and give it to this command when it asks, in PCC_TICKET, or in a file with --ticket-file";
+
 /// Whether this argument was meant as a ticket, perhaps with a typo.
 pub fn is_ticket(argument: &str) -> bool {
     argument.parse::<Ticket>().is_ok() || (argument.starts_with(PREFIX) && argument.len() > 64)

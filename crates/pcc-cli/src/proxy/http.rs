@@ -1,7 +1,7 @@
 //! HTTP/1.1's CONNECT (RFC 9110 9.3.6).
 
-use super::front::{Denied, HEAD, Opened};
 use super::link::Link;
+use super::program::{Denied, HEAD, Opened};
 use super::protocol::Refusal;
 use super::target::Target;
 use httparse::{EMPTY_HEADER, Request, Status};

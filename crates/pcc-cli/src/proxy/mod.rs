@@ -11,6 +11,7 @@ mod link;
 mod outcome;
 mod outward;
 mod pipe;
+mod program;
 mod protocol;
 mod public;
 mod reassembly;
@@ -139,6 +140,9 @@ pub struct ConnectArgs {
     /// Carry what connects to the first address to the host and port behind it
     #[arg(long, value_name = "ADDR=HOST:PORT")]
     forward: Vec<Forward>,
+    /// What is meant as a ticket: clap would show it.
+    #[arg(hide = true)]
+    misplaced: Vec<String>,
     /// Read the ticket from this file, or with - from standard input, instead of PCC_TICKET or asking for it
     #[arg(long, value_name = "FILE")]
     ticket_file: Option<PathBuf>,
@@ -175,6 +179,10 @@ pub fn run(command: Command) -> anyhow::Result<ExitCode> {
             Ok(finish(&reporter, serve::run(options, reporter.clone())))
         }
         Command::Connect(args) => {
+            if let Some(argument) = args.misplaced.first() {
+                let is_ticket = asking::is_ticket(argument);
+                return Err(usage(if is_ticket { asking::NO_ARGUMENT } else { "all that can be given are options" }));
+            }
             let fronts = fronts(&args);
             if fronts.is_empty() {
                 return Err(usage("say what to offer to programs, with --socks, --http or --forward"));
@@ -185,6 +193,9 @@ pub fn run(command: Command) -> anyhow::Result<ExitCode> {
             Ok(finish(&reporter, connect::run(options, reporter.clone())))
         }
         Command::Pipe(args) => {
+            if asking::is_ticket(&args.host) {
+                return Err(usage(asking::NO_ARGUMENT));
+            }
             let target = Target::new(&args.host, args.port).map_err(usage)?;
             let ticket = asking::ticket_at_hand(args.ticket_file.as_deref(), SERVE)?;
             Ok(finish(&Reporter::new(false), pipe::run(&ticket, &args.traffic, target)))

@@ -46,7 +46,7 @@ impl Reassembly {
         let end = offset + bytes.len() as u64;
         self.copy(offset, bytes);
         self.join(offset, end);
-        let kept = end.max(self.whole) - self.taken;
+        let kept = self.runs.last_key_value().map_or(self.whole, |(_, end)| *end) - self.taken;
         if self.runs.len() as u64 > MIN_RUNS as u64 + kept / BYTES_PER_RUN { Err(TooManyGaps) } else { Ok(()) }
     }
 
@@ -148,6 +148,20 @@ mod tests {
             prop_assert!(reassembly.blocks.is_empty(), "nothing is kept");
             prop_assert_eq!(reassembly.taken(), data.len() as u64);
         }
+    }
+
+    #[test]
+    fn as_many_gaps_as_a_path_makes_are_filled_from_the_front() {
+        const PACKET: usize = 1200;
+        let data: Vec<u8> = (0..4000 * PACKET).map(|n| (n / 7) as u8).collect();
+        let (mut reassembly, mut got) = (Reassembly::default(), Vec::new());
+        for first in [1, 0] {
+            for (n, packet) in data.chunks(PACKET).enumerate().skip(first).step_by(2) {
+                reassembly.insert((n * PACKET) as u64, packet).unwrap();
+                take_all(&mut reassembly, &mut got);
+            }
+        }
+        assert!(got == data);
     }
 
     #[test]

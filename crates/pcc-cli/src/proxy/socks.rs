@@ -1,7 +1,7 @@
 //! SOCKS5 (RFC 1928): `CONNECT` without authentication.
 
-use super::front::{Denied, HEAD, Opened};
 use super::link::Link;
+use super::program::{Denied, HEAD, Opened};
 use super::protocol::Refusal;
 use super::target::Target;
 use fast_socks5::server::{Socks5ServerProtocol, SocksServerError};

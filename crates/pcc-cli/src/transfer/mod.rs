@@ -182,10 +182,7 @@ pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
     let SendArgs { paths, ticket_file, exclude, links, strict, controller, max_rate, timeout, qlog, dry_run, .. } =
         args;
     if paths.iter().any(|path| path.to_str().is_some_and(asking::is_ticket) && !path.exists()) {
-        return Err(usage(
-            "a ticket is no argument, because other users of this machine can read those; get a new one from pcc recv, \
-             and give it to pcc send when it asks, in PCC_TICKET, or in a file with --ticket-file",
-        ));
+        return Err(usage(asking::NO_ARGUMENT));
     }
     let selection = Selection::new(links, &exclude)?;
     if dry_run {

@@ -136,7 +136,17 @@ fn mistakes_are_named() {
         assert!(pcc.stderr().contains(why), "{arguments:?}: {}", pcc.stderr());
     }
     proxy(&["pipe", "host", "22"], Some("hello")).exits(3);
-    let nobody = forge(&serve(&[], &[]).ticket(), |(_, _, addresses)| addresses[0].set_port(deserted()));
+    let ticket = serve(&[], &[]).ticket();
+    for arguments in [&["connect", &ticket, "--socks", "127.0.0.1:0"][..], &["pipe", &ticket, "22"]] {
+        let mut pcc = proxy(arguments, None);
+        pcc.exits(2);
+        assert!(
+            pcc.stderr().contains("a ticket is no argument") && !pcc.stderr().contains(&ticket),
+            "{}",
+            pcc.stderr()
+        );
+    }
+    let nobody = forge(&ticket, |(_, _, addresses)| addresses[0].set_port(deserted()));
     let began = std::time::Instant::now();
     proxy(&["connect", "--socks", "127.0.0.1:0"], Some(&nobody)).exits(6);
     assert!(began.elapsed() < PATIENCE);
