@@ -39,7 +39,7 @@ inside() {
     done
 }
 export -f inside
-controls=$(tr ' ' '\n' </proc/sys/net/ipv4/tcp_available_congestion_control | grep -xE 'cubic|bbr' | sort -r | tr '\n' ' ')
+controls=${CONTROLS-$(tr ' ' '\n' </proc/sys/net/ipv4/tcp_available_congestion_control | grep -xE 'cubic|bbr' | sort -r | tr '\n' ' ')}
 export controls
 
 # Sends as soon as somebody receives; the rate that it says it had.

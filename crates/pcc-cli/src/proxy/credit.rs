@@ -13,6 +13,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// What may be under way before anything was granted, in bytes: more than a first round trip carries.
 pub const START: u64 = 64 << 10;
 
+/// What is behind a lost packet waits for its repair, which takes a round trip and may get lost too: a program that takes all
+/// that comes in order gets so many times the window of one that takes all that comes.
+const IN_ORDER: u64 = 2;
+
 /// Memory is counted in pieces of so many bytes.
 const PIECE: u64 = 1 << 10;
 
@@ -54,7 +58,7 @@ pub struct Credit {
 impl Credit {
     /// That of a new tunnel.
     pub fn new(memory: Memory) -> Credit {
-        let windows = Windows::starting_at(START, windows::CAP);
+        let windows = Windows::starting_at(START / IN_ORDER, windows::CAP / IN_ORDER);
         Credit { windows, looked: None, size: START, granted: START, memory, share: None }
     }
 
@@ -80,7 +84,7 @@ impl Credit {
     }
 
     fn grow(&mut self) {
-        let more = self.windows.size() - self.size;
+        let more = self.windows.size() * IN_ORDER - self.size;
         if more > 0
             && let Some(share) = self.memory.share(more)
         {
