@@ -7,11 +7,16 @@ mod called;
 mod completions;
 mod demo;
 mod exit;
+mod failure;
+mod folders;
 mod lab;
 mod man;
 mod output;
+mod peer;
 mod progress;
+mod proxy;
 mod qlog;
+mod runtime;
 mod signals;
 #[cfg(feature = "tcp")]
 mod tcp;
@@ -42,6 +47,8 @@ enum Command {
     Tcp(tcp::Command),
     Send(transfer::SendArgs),
     Recv(transfer::RecvArgs),
+    #[command(subcommand)]
+    Proxy(proxy::Command),
     Completions(completions::Args),
     Man(man::Args),
     /// What the lab runs programs under.
@@ -68,6 +75,7 @@ fn run(command: Command, shown: clap::Command) -> anyhow::Result<ExitCode> {
         Command::Tcp(command) => tcp::run(command),
         Command::Send(args) => transfer::send(args),
         Command::Recv(args) => transfer::recv(args),
+        Command::Proxy(command) => proxy::run(command),
         Command::Completions(args) => completions::run(&args, &shown),
         Command::Man(args) => man::run(&args, shown),
         Command::Guard { parent, files, program } => Ok(ExitCode::from(guard(parent, files, &program))),

@@ -30,7 +30,17 @@ pub struct Windows {
 impl Windows {
     /// Windows of [`START`] bytes that grow to `cap` bytes at most.
     pub fn new(cap: u64) -> Windows {
-        Windows { size: START, cap, totals: VecDeque::new() }
+        Windows::starting_at(START, cap)
+    }
+
+    /// Windows of `start` bytes that grow to `cap` bytes at most.
+    pub fn starting_at(start: u64, cap: u64) -> Windows {
+        Windows { size: start, cap, totals: VecDeque::new() }
+    }
+
+    /// The size in bytes.
+    pub fn size(&self) -> u64 {
+        self.size
     }
 
     /// Takes in how many bytes the connection has carried up to `now`; returns the new size if it has grown.

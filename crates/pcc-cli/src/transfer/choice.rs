@@ -1,12 +1,13 @@
 //! Whose files are taken: a ticket can be learnt by somebody who should not have it.
 
-use super::credentials::SenderId;
-use super::endpoint::shown;
-use super::failure::{Failure, Kind, Result};
-use super::identity::code;
 use super::progress::{Event, Reporter};
-use super::protocol::{self, Answer};
+use super::protocol::Answer;
 use super::session::Peer;
+use crate::failure::{Failure, Kind, Result};
+use crate::peer::credentials::SenderId;
+use crate::peer::endpoint::shown;
+use crate::peer::identity::code;
+use crate::peer::wire;
 use std::io::BufRead;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -59,7 +60,7 @@ impl Candidates {
     pub async fn add(&mut self, address: SocketAddr, mut peer: Peer, reporter: &Reporter) -> Result<()> {
         self.waiting.retain(|other| other.peer.connection.close_reason().is_none() && other.peer.sender != peer.sender);
         let added = if self.waiting.len() < MAX_WAITING {
-            let told = timeout(TELLING, protocol::send(&mut peer.send, &Answer::Confirm)).await;
+            let told = timeout(TELLING, wire::send(&mut peer.send, &Answer::Confirm)).await;
             told.unwrap_or_else(|_| Err(Failure::new(Kind::LostPeer, "the sender does not take an answer")))
         } else {
             Err(Failure::new(Kind::WrongTicket, "too many others hold this ticket; get a new one from pcc recv"))
@@ -72,7 +73,7 @@ impl Candidates {
                 Ok(())
             }
             Err(failure) => {
-                protocol::close(&peer.connection, &failure);
+                wire::close(&peer.connection, &failure);
                 Err(failure)
             }
         }
@@ -90,7 +91,7 @@ impl Candidates {
             if let Some(at) = self.waiting.iter().position(|candidate| digits(&candidate.code) == typed) {
                 let chosen = self.waiting.swap_remove(at);
                 let failure = Failure::new(Kind::WrongTicket, "the user of pcc recv chose another sender");
-                self.waiting.drain(..).for_each(|other| protocol::close(&other.peer.connection, &failure));
+                self.waiting.drain(..).for_each(|other| wire::close(&other.peer.connection, &failure));
                 return Ok((chosen.address, chosen.peer));
             }
             if !typed.is_empty() {

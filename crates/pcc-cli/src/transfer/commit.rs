@@ -1,10 +1,10 @@
 //! From the staging folder to final names: nothing outside the destination, nothing replaced without being asked.
 
 use super::disk::Disk;
-use super::failure::{Context, Failure, Kind, Result, printable};
-use super::folders;
 use super::manifest::{Entry, Manifest, Mtime, PERMISSIONS, What, leads_out};
 use super::staging::Staging;
+use crate::failure::{Context, Failure, Kind, Result, printable};
+use crate::folders;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, MetadataExt};
 use rustix::fs::{
     AtFlags, Mode, RenameFlags, Stat, Timespec, Timestamps, chmodat, fchmod, fstat, futimens, linkat, renameat,

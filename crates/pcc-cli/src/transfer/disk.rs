@@ -1,7 +1,7 @@
 //! What has to reach the disk before anyone is told that a transfer is complete.
 
-use super::failure::{Context, Result};
-use super::folders::{open, sync};
+use crate::failure::{Context, Result};
+use crate::folders::{open, sync};
 use cap_std::fs::Dir;
 use std::fs::File;
 use std::os::fd::BorrowedFd;

@@ -1,10 +1,10 @@
 //! `pcc send --dry-run`: what would be sent.
 
-use super::failure::{Failure, Kind, Result};
 use super::manifest::What;
 use super::progress::{Event, Reporter};
 use super::selection::Selection;
 use super::source::Source;
+use crate::failure::{Failure, Kind, Result};
 use std::path::PathBuf;
 
 /// Lists what would be sent, and names what would not.

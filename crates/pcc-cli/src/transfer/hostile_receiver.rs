@@ -1,12 +1,13 @@
 //! A hostile receiver, made of the same parts as the real one, to which a real sender connects.
 
-use super::credentials::Credentials;
-use super::failure::{Failure, Kind, Result};
-use super::identity::Identity;
+use crate::peer::credentials::Credentials;
+use crate::failure::{Failure, Kind, Result};
+use crate::peer::identity::Identity;
 use super::progress::Reporter;
-use super::protocol::{self, Answer, Hello, connection_failure};
+use super::protocol::{Answer, Hello};
+use crate::peer::wire::{self, connection_failure};
 use super::selection::{Links, Selection};
-use super::ticket::Ticket;
+use crate::peer::ticket::Ticket;
 use super::{endpoint, sender};
 use noq::{Connection, Endpoint, RecvStream, SendStream};
 use pcc_quic::Transport;
@@ -38,7 +39,7 @@ pub struct Victim {
 impl Hostile {
     pub fn listen() -> Self {
         let identity = Identity::generate().unwrap();
-        let socket = endpoint::bind(Some("127.0.0.1:0".parse().unwrap())).unwrap();
+        let socket = crate::peer::endpoint::bind(Some("127.0.0.1:0".parse().unwrap())).unwrap();
         let addresses = vec![socket.local_addr().unwrap()];
         let ticket = Ticket { certificate: identity.credentials.hash(), secret: identity.secret, addresses };
         Self { endpoint: endpoint::server(&identity, socket).unwrap(), ticket }
@@ -47,7 +48,7 @@ impl Hostile {
     pub async fn greet(self) -> Victim {
         let connection = self.endpoint.accept().await.unwrap().await.unwrap();
         let (send, mut control) = connection.accept_bi().await.unwrap();
-        let _: Hello = protocol::receive(&mut control, protocol::MAX_HELLO).await.unwrap();
+        let _: Hello = wire::receive(&mut control, crate::peer::door::MAX_HELLO).await.unwrap();
         endpoint::open_for_data(&connection);
         Victim { connection, send, _control: control, _endpoint: self.endpoint }
     }
@@ -55,7 +56,7 @@ impl Hostile {
 
 impl Victim {
     pub async fn say(&mut self, answer: &Answer) -> Result<()> {
-        protocol::send(&mut self.send, answer).await
+        wire::send(&mut self.send, answer).await
     }
 }
 

@@ -1,7 +1,7 @@
 //! The journal of a transfer: what was verified and written, line by line, so that a later start knows it.
 
-use super::failure::{Context, Failure, Result};
 use super::protocol::{RECORD_LEN, Record};
+use crate::failure::{Context, Failure, Result};
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek, Write};
 

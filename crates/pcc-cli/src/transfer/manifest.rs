@@ -1,7 +1,7 @@
 //! What is sent: the list of files, folders and links, and the rules that a list from the network must obey.
 
 use super::blocks;
-use super::failure::{Failure, Kind, Result, printable};
+use crate::failure::{Failure, Kind, Result, printable};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 

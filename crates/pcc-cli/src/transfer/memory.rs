@@ -9,7 +9,7 @@ use super::progress::Reporter;
 use super::protocol::{Answer, MAX_STREAMS, Record};
 use super::receiver::{Options, Receiver};
 use super::tests::{RULES, file, offer, raw};
-use super::ticket::Ticket;
+use crate::peer::ticket::Ticket;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

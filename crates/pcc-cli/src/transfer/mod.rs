@@ -1,26 +1,18 @@
 //! `pcc send` and `pcc recv`: files and folders over QUIC.
 
-mod asking;
 mod bitmap;
 mod blocks;
 mod choice;
 mod commit;
-mod credentials;
 mod disk;
-mod door;
 mod dry_run;
 mod endpoint;
-mod failure;
-mod folders;
 #[cfg(test)]
 mod fuzz;
-mod greeting;
 mod holes;
 #[cfg(test)]
 mod hostile_receiver;
-mod identity;
 mod journal;
-mod keeper;
 mod manifest;
 #[cfg(test)]
 mod memory;
@@ -40,15 +32,17 @@ mod stall;
 mod store;
 #[cfg(test)]
 mod tests;
-mod ticket;
 mod walk;
 
 use crate::exit::usage;
+use crate::failure::Result;
+use crate::peer::{asking, keeper};
 use crate::qlog::Qlog;
+use crate::runtime;
 use anyhow::Context;
 use choice::Welcome;
 use commit::Rules;
-use failure::{Failure, Result};
+
 use pcc::Rate;
 use pcc_lab::quantity;
 use pcc_quic::{Algorithm, Transport};
@@ -61,6 +55,27 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// The exit codes as they appear in `--help`.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    complete, verified, and on disk under its final names
+  1    any other failure
+  2    wrong command line
+  3    the ticket cannot be read (mistyped?)
+  4    wrong ticket: another receiver, a wrong secret, or for another transfer or sender
+  5    the two sides run different versions of pcc
+  6    the other side was lost and did not come back
+  7    a file is there already, and neither --overwrite nor --sync was given
+  8    a name or link that is not allowed
+  9    disk full at the receiver
+  10   permission denied
+  11   a source is missing or cannot be read, or not all can be sent as --strict wants
+  12   data did not match its hash
+  13   a newer sender of the same transfer took over
+  14   both sides were connected, but nothing moved for as long as --timeout says
+  15   complete, verified and on disk, but for the files that were named
+  130  interrupted";
 
 const SEND_EXAMPLES: &str = "\
 Examples:
@@ -91,7 +106,7 @@ with the same ticket, or delete that folder to give it up.";
 
 /// Sends files and folders to a waiting `pcc recv`.
 #[derive(clap::Args)]
-#[command(after_help = SEND_EXAMPLES, after_long_help = format!("{SEND_EXAMPLES}\n\n{}", failure::HELP))]
+#[command(after_help = SEND_EXAMPLES, after_long_help = format!("{SEND_EXAMPLES}\n\n{}", EXIT_CODES))]
 pub struct SendArgs {
     /// Files and folders to send
     #[arg(required = true, value_name = "PATH")]
@@ -134,7 +149,7 @@ pub struct SendArgs {
 
 /// Waits for one transfer and writes it into a directory.
 #[derive(clap::Args)]
-#[command(after_help = RECV_EXAMPLES, after_long_help = format!("{RECV_EXAMPLES}\n\n{}", failure::HELP))]
+#[command(after_help = RECV_EXAMPLES, after_long_help = format!("{RECV_EXAMPLES}\n\n{}", EXIT_CODES))]
 pub struct RecvArgs {
     /// Where the files go
     #[arg(value_name = "DIR", default_value = ".")]
@@ -175,17 +190,14 @@ pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
     let SendArgs { paths, ticket_file, exclude, links, strict, controller, max_rate, timeout, qlog, dry_run, .. } =
         args;
     if paths.iter().any(|path| path.to_str().is_some_and(asking::is_ticket) && !path.exists()) {
-        return Err(usage(
-            "a ticket is no argument, because other users of this machine can read those; get a new one from pcc recv, \
-             and give it to pcc send when it asks, in PCC_TICKET, or in a file with --ticket-file",
-        ));
+        return Err(usage(asking::NO_ARGUMENT));
     }
     let selection = Selection::new(links, &exclude)?;
     if dry_run {
         let work = async { dry_run::run(&paths, &selection, &reporter) };
         return Ok(finish(&reporter, work));
     }
-    let ticket = asking::ticket(ticket_file.as_deref())?;
+    let ticket = asking::ticket(ticket_file.as_deref(), "pcc recv")?;
     let transport = Transport { algorithm: controller, max_rate, seed: fastrand::u64(..) };
     let qlog = qlog.map(|file| Qlog::create(&file).with_context(|| format!("can't write {}", file.display())));
     let qlog = qlog.transpose()?;
@@ -235,21 +247,24 @@ pub fn recv(args: RecvArgs) -> anyhow::Result<ExitCode> {
 
 /// Does the work, and reports how it failed if it did: in a way of its own, because of `--json`.
 fn finish(reporter: &Reporter, work: impl Future<Output = Result<()>>) -> ExitCode {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let result = match runtime {
-        Ok(runtime) => {
-            let result = runtime.block_on(work);
-            // A thread that is busy with a disk must not keep the command from ending.
-            runtime.shutdown_background();
-            result
-        }
-        Err(e) => Err(Failure::io("start the runtime", &e)),
-    };
-    match result {
+    match runtime::run(work) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             reporter.failure(&failure);
             failure.exit_code()
+        }
+    }
+}
+
+#[cfg(test)]
+mod help {
+    use super::EXIT_CODES;
+    use crate::failure::Kind;
+
+    #[test]
+    fn every_exit_code_is_in_the_help() {
+        for kind in Kind::ALL {
+            assert!(kind == Kind::Other || EXIT_CODES.contains(&format!("\n  {:<5}", kind.code())), "{kind:?}");
         }
     }
 }

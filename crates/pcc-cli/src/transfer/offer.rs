@@ -1,9 +1,10 @@
 //! The manifest on its way to the receiver.
 
-use super::failure::{Failure, Kind, Result};
 use super::manifest;
-use super::protocol::{self, Answer, BATCH, Hello, connection_failure};
+use super::protocol::{Answer, BATCH, Hello};
 use super::stall::nothing_came;
+use crate::failure::{Failure, Kind, Result};
+use crate::peer::wire::{self, connection_failure};
 use noq::{Connection, SendStream};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -22,7 +23,7 @@ pub async fn receive(
     if len > manifest::MAX_BYTES {
         return Err(Failure::new(Kind::BadName, "the list of files is too long; send fewer at a time"));
     }
-    protocol::send(answers, &Answer::SendManifest).await?;
+    wire::send(answers, &Answer::SendManifest).await?;
     // Grows with what really comes.
     let mut encoded = Vec::new();
     while encoded.len() < len {

@@ -1,6 +1,6 @@
 //! What the user sees: a progress bar on a terminal, plain lines elsewhere, JSON lines for scripts.
 
-use super::failure::Failure;
+use crate::failure::Failure;
 use crate::output::{json_lines, show, write};
 use crate::progress::{Look, Progress};
 use indicatif::HumanBytes;

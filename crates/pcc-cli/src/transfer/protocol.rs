@@ -5,24 +5,20 @@
 //! of about [`BATCH`] bytes together: one large block, or many small ones. Streams this short neither wait for each other
 //! after a loss nor gather many gaps.
 
-use super::failure::{Failure, Kind, Result, printable};
-use noq::{ConnectionError, ReadExactError, RecvStream, SendStream, VarInt};
-use serde::de::DeserializeOwned;
+use crate::peer::door;
+use noq::{ConnectionError, VarInt};
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 /// A stream is closed when it carries this much.
 pub const BATCH: usize = super::blocks::BLOCK as usize;
-/// The longest message before the sender has proved the secret.
-pub const MAX_HELLO: usize = 256;
-/// The longest message after that: a list of runs of blocks.
+/// Says which protocol, and which version of it, this is.
+pub const ALPN: &[u8] = b"pcc-transfer/3";
+/// The longest message: a list of runs of blocks.
 pub const MAX_MESSAGE: usize = 16 << 20;
 /// Data streams that may be open at once; together with the window of the connection it bounds memory.
 pub const MAX_STREAMS: u32 = 512;
 /// No stream needs more; small enough that its gaps can never exceed what noq tolerates.
 pub const STREAM_WINDOW: u32 = 1 << 20;
-/// Both sides speak up at least this often.
-pub const KEEP_ALIVE: Duration = Duration::from_secs(4);
 
 /// The first message of the sender.
 #[derive(Debug, Serialize, Deserialize)]
@@ -35,6 +31,12 @@ pub struct Hello {
     pub manifest_len: u32,
     /// What is the same in every list of this transfer, see [`super::manifest::Manifest::transfer`].
     pub transfer: [u8; 32],
+}
+
+impl door::Hello for Hello {
+    fn proof(&self) -> [u8; 32] {
+        self.proof
+    }
 }
 
 /// The messages of the receiver.
@@ -143,41 +145,6 @@ impl Record {
     }
 }
 
-/// Sends one message.
-pub async fn send<T: Serialize>(stream: &mut SendStream, message: &T) -> Result<()> {
-    let body = postcard::to_stdvec(message).map_err(|e| Failure::new(Kind::Other, format!("cannot encode: {e}")))?;
-    let mut frame = Vec::with_capacity(4 + body.len());
-    frame.extend_from_slice(&(body.len() as u32).to_le_bytes());
-    frame.extend_from_slice(&body);
-    stream.write_chunk(frame.into()).await.map_err(|e| match e {
-        noq::WriteError::ConnectionLost(e) => connection_failure(&e),
-        other => Failure::new(Kind::Other, other),
-    })
-}
-
-/// Receives one message that is at most `limit` bytes long.
-pub async fn receive<T: DeserializeOwned>(stream: &mut RecvStream, limit: usize) -> Result<T> {
-    let broken = |what: &str| Failure::new(Kind::Other, format!("the other side sent {what}"));
-    let failed = |e| match e {
-        ReadExactError::ReadError(noq::ReadError::ConnectionLost(e)) => connection_failure(&e),
-        _ => broken("a message that ends early"),
-    };
-    let mut len = [0; 4];
-    stream.read_exact(&mut len).await.map_err(failed)?;
-    let len = u32::from_le_bytes(len) as usize;
-    if len > limit {
-        return Err(broken("too long a message"));
-    }
-    let mut body = vec![0; len];
-    stream.read_exact(&mut body).await.map_err(failed)?;
-    postcard::from_bytes(&body).map_err(|_| broken("a message that makes no sense"))
-}
-
-/// Closes the connection and tells the other side why.
-pub fn close(connection: &noq::Connection, failure: &Failure) {
-    connection.close(VarInt::from_u32(failure.kind.code().into()), failure.message.as_bytes());
-}
-
 /// Closes the connection because all is done.
 pub fn close_done(connection: &noq::Connection) {
     connection.close(VarInt::from_u32(0), DONE);
@@ -188,44 +155,6 @@ pub fn is_done(error: &ConnectionError) -> bool {
     // Without the word, the other side merely let go of the connection.
     matches!(error, ConnectionError::ApplicationClosed(close)
         if close.error_code == VarInt::from_u32(0) && close.reason[..] == *DONE)
-}
-
-/// Why the connection ended, as a failure of this side.
-pub fn connection_failure(error: &ConnectionError) -> Failure {
-    // TLS alerts in QUIC's range for them, RFC 9001 4.8.
-    const NO_APPLICATION_PROTOCOL: u64 = 0x100 + 120;
-    // RFC 9000 20.1: how the door turns away whoever does not hold the ticket.
-    const CONNECTION_REFUSED: u64 = 2;
-    let code = match error {
-        ConnectionError::TransportError(e) => u64::from(e.code),
-        ConnectionError::ConnectionClosed(e) => u64::from(e.error_code),
-        _ => 0,
-    };
-    let version = "the other side runs another version of pcc; use the same on both sides";
-    match error {
-        _ if code == NO_APPLICATION_PROTOCOL => Failure::new(Kind::Version, version),
-        ConnectionError::ConnectionClosed(_) if code == CONNECTION_REFUSED => Failure::new(
-            Kind::WrongTicket,
-            "the receiver at this address does not know the ticket's secret; use the ticket that pcc recv printed last, \
-             and the same version of pcc",
-        ),
-        ConnectionError::VersionMismatch => Failure::new(Kind::Version, version),
-        ConnectionError::TransportError(e) if (0x100..0x200).contains(&code) => Failure::new(
-            Kind::WrongTicket,
-            format!("the receiver at this address is not the one that made the ticket ({e})"),
-        ),
-        // An end that closes on purpose gives a reason.
-        ConnectionError::ApplicationClosed(close) if close.error_code == VarInt::from_u32(0) => {
-            Failure::new(Kind::LostPeer, "the other side ended the connection")
-        }
-        ConnectionError::ApplicationClosed(close) => {
-            Failure::new(Kind::from_code(close.error_code.into_inner()), printable(&close.reason))
-        }
-        ConnectionError::TimedOut => Failure::new(Kind::LostPeer, "the other side does not answer"),
-        ConnectionError::Reset => Failure::new(Kind::LostPeer, "the other side was restarted"),
-        ConnectionError::LocallyClosed => Failure::new(Kind::LostPeer, "the connection was closed"),
-        other => Failure::new(Kind::LostPeer, format!("the connection failed: {other}")),
-    }
 }
 
 #[cfg(test)]
@@ -242,19 +171,18 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_was_let_go_is_lost() {
+    fn a_connection_that_was_let_go_is_not_done() {
         let closed = |reason: &'static [u8]| {
             let reason = bytes::Bytes::from_static(reason);
             ConnectionError::ApplicationClosed(noq::ApplicationClose { error_code: VarInt::from_u32(0), reason })
         };
         assert!(is_done(&closed(b"done")));
         assert!(!is_done(&closed(b"")));
-        assert_eq!(connection_failure(&closed(b"")).kind, Kind::LostPeer);
     }
 
     #[test]
     fn hello_fits_its_limit() {
         let hello = Hello { proof: [255; 32], manifest: [255; 32], manifest_len: u32::MAX, transfer: [255; 32] };
-        assert!(postcard::to_stdvec(&hello).unwrap().len() <= MAX_HELLO);
+        assert!(postcard::to_stdvec(&hello).unwrap().len() <= door::MAX_HELLO);
     }
 }

@@ -1,11 +1,11 @@
 //! Files changed while they were sent: the sender lists them again, and what both lists have is kept.
 
 use super::commit::{self, Rules};
-use super::failure::Result;
 use super::manifest::Manifest;
 use super::protocol::Record;
 use super::staging::Holder;
 use super::store::Store;
+use crate::failure::Result;
 use std::collections::HashMap;
 
 /// Which entry of an older list is which of a newer one: the same version of the same file.

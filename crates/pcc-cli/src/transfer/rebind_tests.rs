@@ -1,7 +1,7 @@
 use super::*;
+use crate::failure::Kind;
+use crate::peer::credentials::SenderId;
 use crate::transfer::blocks::{self, BLOCK};
-use crate::transfer::credentials::SenderId;
-use crate::transfer::failure::Kind;
 use crate::transfer::manifest::{Entry, Mtime, What};
 use crate::transfer::staging::Staging;
 use crate::transfer::store::Admitted;

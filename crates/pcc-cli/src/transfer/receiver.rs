@@ -2,14 +2,16 @@
 
 use super::choice::{Candidates, Welcome};
 use super::commit::Rules;
-use super::door::Door;
 use super::endpoint;
-use super::failure::{Context, Failure, Kind, Result};
 use super::progress::{Event, Reporter};
-use super::protocol;
+use super::protocol::Hello;
 use super::session::{self, End, Peer, Shared, State};
 use super::staging::{Holder, Staging};
-use super::ticket::Ticket;
+use crate::failure::{Context, Failure, Kind, Result};
+use crate::peer::door::Door;
+use crate::peer::endpoint::{bind, bind_any, reachable, shown};
+use crate::peer::ticket::Ticket;
+use crate::peer::wire;
 use crate::signals::interrupted;
 use noq::Endpoint;
 use std::net::{SocketAddr, UdpSocket};
@@ -42,7 +44,7 @@ pub struct Options {
 /// A receiver that listens.
 pub struct Receiver {
     endpoint: Endpoint,
-    door: Door,
+    door: Door<Hello>,
     shared: Arc<Shared>,
     /// Tells what became of what an earlier start left: whether it is complete.
     resume: Option<oneshot::Receiver<Result<bool>>>,
@@ -76,20 +78,20 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
 fn listen(options: &Options, staging: &mut Staging) -> Result<(Endpoint, Ticket)> {
     let socket = match options.listen {
         // The old port, so that the old ticket stays good.
-        Some(address) if address.port() == 0 => endpoint::bind(Some(SocketAddr::new(address.ip(), staging.port)))?,
-        Some(address) => endpoint::bind(Some(address))?,
+        Some(address) if address.port() == 0 => bind(Some(SocketAddr::new(address.ip(), staging.port)))?,
+        Some(address) => bind(Some(address))?,
         None => bind_all(staging.port)?,
     };
     let bound = socket.local_addr().doing(|| "listen")?;
     staging.save(bound.port())?;
     let identity = &staging.identity;
-    let addresses = endpoint::reachable(bound, &options.advertise)?;
+    let addresses = reachable(bound, &options.advertise)?;
     let ticket = Ticket { certificate: identity.credentials.hash(), secret: identity.secret, addresses };
     Ok((endpoint::server(identity, socket)?, ticket))
 }
 
 fn bind_all(port: u16) -> Result<UdpSocket> {
-    endpoint::bind_any(port).doing(|| match port {
+    bind_any(port).doing(|| match port {
         0 => "open a UDP socket".to_owned(),
         _ => format!("listen on port {port}, where the ticket points; free it, or choose another with --listen and send the new ticket"),
     })
@@ -184,7 +186,7 @@ impl Receiver {
 
     fn refused(&self, address: SocketAddr, failure: &Failure) {
         let (kind, reason) = (failure.kind.name(), failure.message.clone());
-        self.reporter.event(&Event::Refused { peer: endpoint::shown(address), kind, reason });
+        self.reporter.event(&Event::Refused { peer: shown(address), kind, reason });
     }
 
     /// Starts the session of a sender that proved the secret, if it is welcome.
@@ -214,7 +216,7 @@ impl Receiver {
             _ => return self.begin(address, peer).await,
         };
         let failure = Failure::new(Kind::WrongTicket, refusal);
-        protocol::close(&peer.connection, &failure);
+        wire::close(&peer.connection, &failure);
         self.refused(address, &failure);
         Ok(())
     }
@@ -223,19 +225,19 @@ impl Receiver {
     async fn begin(&mut self, address: SocketAddr, peer: Peer) -> Result<()> {
         if let Some(old) = self.session.take() {
             let failure = Failure::new(Kind::Replaced, "a newer connection of the same transfer took over");
-            protocol::close(&old.connection, &failure);
+            wire::close(&old.connection, &failure);
             let end = old.task.await.map_err(|e| Failure::new(Kind::Other, e))?;
             // Even then it may have completed just before, and then this sender learns it.
             match end {
                 End::Fatal(failure) => {
-                    protocol::close(&peer.connection, &failure);
+                    wire::close(&peer.connection, &failure);
                     return Err(failure);
                 }
                 End::Complete | End::Unconfirmed => self.farewell = Some(Instant::now() + FAREWELL),
                 End::Lost(_) | End::Refused(..) => {}
             }
         }
-        self.reporter.event(&Event::Connected { peer: endpoint::shown(address) });
+        self.reporter.event(&Event::Connected { peer: shown(address) });
         let (holder, connection) = (peer.holder(), peer.connection.clone());
         let task = tokio::spawn(session::run(peer, address, self.shared.clone()));
         self.session = Some(Session { holder, connection, task });

@@ -1,31 +1,29 @@
 //! `pcc send`.
 
 use super::bitmap::Bitmap;
-use super::credentials::{Credentials, NAME, SenderId};
 use super::endpoint;
-use super::failure::{Failure, Kind, Result};
-use super::identity::{code, proof};
 use super::progress::{Event, INTERVAL, Reporter, Snapshot};
-use super::protocol::{self, Answer, BATCH, Hello, MAX_MESSAGE, connection_failure};
+use super::protocol::{self, Answer, BATCH, Hello, MAX_MESSAGE};
 use super::selection::Selection;
 use super::source::{Batch, Source};
 use super::stall::{self, Look, stalled};
-use super::ticket::Ticket;
+use crate::failure::{Failure, Kind, Result};
+use crate::peer::connecting;
+use crate::peer::credentials::{Credentials, SenderId};
+use crate::peer::endpoint::shown;
+use crate::peer::identity::{code, proof};
+use crate::peer::ticket::Ticket;
+use crate::peer::wire::{self, connection_failure};
 use crate::signals::interrupted;
 use noq::{ClientConfig, Connection, Endpoint, PathId, RecvStream, TransportConfig, WriteError};
 use std::cell::Cell;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
-use tokio::task::{JoinSet, spawn_blocking};
+use tokio::task::spawn_blocking;
 
-/// How long one attempt to connect may take.
-const HANDSHAKE: Duration = Duration::from_secs(8);
-/// An address gets this much of a head start over the next.
-const STAGGER: Duration = Duration::from_millis(100);
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// How long the receiver's user may take to type the code.
@@ -232,7 +230,7 @@ impl Sender {
 
     /// The source comes back, with what was learnt about it. An error means that it did not.
     async fn attempt(&mut self, source: Source) -> Result<(Source, End)> {
-        let connection = match self.connect().await {
+        let connection = match connecting::connect(&self.endpoint, &self.config, &self.ticket.addresses).await {
             Ok(connection) => connection,
             Err(failure) => return Ok((source, failure.into())),
         };
@@ -247,7 +245,7 @@ impl Sender {
                 }
                 Err(Stop::ListAgain) => {
                     let reason = "files changed while they were sent; the sender lists them again";
-                    protocol::close(&connection, &Failure::new(Kind::Source, reason));
+                    wire::close(&connection, &Failure::new(Kind::Source, reason));
                     End::ListAgain
                 }
                 Err(Stop::Failed(failure)) => {
@@ -256,33 +254,11 @@ impl Sender {
                         Some(reason) if failure.kind == Kind::Other => connection_failure(&reason),
                         _ => failure,
                     };
-                    protocol::close(&connection, &failure);
+                    wire::close(&connection, &failure);
                     failure.into()
                 }
             },
         ))
-    }
-
-    /// Tries all addresses of the ticket; the first that answers, and has the right certificate, wins.
-    async fn connect(&self) -> Result<Connection> {
-        let mut attempts = JoinSet::new();
-        for (n, address) in (0u32..).zip(self.ticket.addresses.iter().copied()) {
-            let (endpoint, config) = (self.endpoint.clone(), self.config.clone());
-            attempts.spawn(async move {
-                tokio::time::sleep(STAGGER * n).await;
-                connect_to(&endpoint, config, address).await
-            });
-        }
-        let mut worst: Option<Failure> = None;
-        while let Some(joined) = attempts.join_next().await {
-            match joined.map_err(|e| Failure::new(Kind::Other, e))? {
-                Ok(connection) => return Ok(connection),
-                // As long as one address merely does not answer, it may be the right one.
-                Err(failure) if worst.as_ref().is_none_or(|w| w.kind != Kind::LostPeer) => worst = Some(failure),
-                Err(_) => {}
-            }
-        }
-        Err(worst.unwrap_or_else(|| Failure::new(Kind::BadTicket, "the ticket names no address")))
     }
 
     /// What arrived is all but what is named; else why it did not.
@@ -335,12 +311,12 @@ impl Sender {
         let proof = *proof(connection, &self.ticket.secret)?.as_bytes();
         let manifest = *blake3::hash(&source.encoded).as_bytes();
         let (manifest_len, transfer) = (source.encoded.len() as u32, source.manifest.transfer());
-        protocol::send(&mut send, &Hello { proof, manifest, manifest_len, transfer }).await?;
+        wire::send(&mut send, &Hello { proof, manifest, manifest_len, transfer }).await?;
         // What is said once more than it need be would put the end off for ever.
         let (mut asked, mut listed, mut checked) = (false, false, 0);
         let mut deadline = self.deadline(1);
         loop {
-            let answer = tokio::time::timeout_at(deadline, protocol::receive(&mut control, MAX_MESSAGE)).await;
+            let answer = tokio::time::timeout_at(deadline, wire::receive(&mut control, MAX_MESSAGE)).await;
             match answer.unwrap_or_else(|_| Err(self.nothing_moves()))? {
                 Answer::Confirm if !asked => {
                     asked = true;
@@ -374,7 +350,7 @@ impl Sender {
                     let (Some(have), Some(finished), true) = (have, finished, bytes <= manifest.bytes) else {
                         return Err(Failure::new(Kind::Other, "the receiver claims to have what was never sent"));
                     };
-                    let peer = endpoint::shown(remote(connection));
+                    let peer = shown(connecting::remote(connection));
                     self.reporter.event(&Event::Connected { peer });
                     self.reporter.event(&Event::Start { files: manifest.files, bytes: manifest.bytes, have: bytes });
                     if self.started.is_none() {
@@ -424,30 +400,10 @@ impl Sender {
     }
 }
 
-fn remote(connection: &Connection) -> SocketAddr {
-    let path = connection.path(PathId::ZERO).and_then(|path| path.remote_address().ok());
-    path.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)))
-}
-
-async fn connect_to(endpoint: &Endpoint, config: ClientConfig, address: SocketAddr) -> Result<Connection> {
-    let shown = endpoint::shown(address);
-    let connecting = endpoint
-        .connect_with(config, address, NAME)
-        .map_err(|e| Failure::new(Kind::LostPeer, format!("cannot connect to {shown}: {e}")))?;
-    match tokio::time::timeout(HANDSHAKE, connecting).await {
-        Ok(Ok(connection)) => Ok(connection),
-        Ok(Err(e)) => {
-            let failure = connection_failure(&e);
-            Err(Failure::new(failure.kind, format!("{shown}: {failure}")))
-        }
-        Err(_) => Err(Failure::new(Kind::LostPeer, format!("{shown} does not answer"))),
-    }
-}
-
 /// Takes what the receiver says until it says that all is complete, but for these entries.
 async fn listen(mut control: RecvStream, stored: &Cell<u64>, heard: &Cell<u64>, total: u64) -> Result<Vec<(u64, u64)>> {
     loop {
-        match protocol::receive(&mut control, MAX_MESSAGE).await? {
+        match wire::receive(&mut control, MAX_MESSAGE).await? {
             Answer::Stored(bytes) => {
                 // Whatever comes after the last byte says that the disk is at work.
                 if stored.replace(bytes) != bytes || bytes == total {

@@ -2,17 +2,18 @@
 
 use super::blocks;
 use super::commit::Rules;
-use super::credentials::SenderId;
 use super::endpoint;
-use super::failure::{Failure, Kind, Result};
 use super::manifest::Manifest;
 use super::offer;
 use super::progress::{Event, INTERVAL, Reporter, Snapshot};
-use super::protocol::{self, Answer, Hello, RECORD_LEN, Record, connection_failure};
+use super::protocol::{self, Answer, Hello, RECORD_LEN, Record};
 use super::staging::{Bound, Holder, Staging};
 use super::stall::{self, disk_is_stuck, nothing_came, stalled};
 use super::store::{Admitted, Store};
-use noq::{Connection, PathId, ReadExactError, RecvStream, SendStream};
+use crate::failure::{Failure, Kind, Result};
+use crate::peer::door::Guest;
+use crate::peer::wire::{self, connection_failure};
+use noq::{PathId, ReadExactError, RecvStream};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -30,17 +31,8 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 /// How long the sender may take to confirm the completion.
 const CONFIRMATION: Duration = Duration::from_secs(10);
 
-/// A sender that proved the secret.
-pub struct Peer {
-    /// Who it is.
-    pub sender: SenderId,
-    /// The connection to the sender.
-    pub connection: Connection,
-    /// The control stream to it.
-    pub send: SendStream,
-    /// The sender's first message.
-    pub hello: Hello,
-}
+/// A sender that proved the secret; `send` is the control stream to it.
+pub type Peer = Guest<Hello>;
 
 impl Peer {
     /// What a transfer of this sender is bound to.
@@ -219,7 +211,7 @@ pub async fn run(mut peer: Peer, address: SocketAddr, shared: Arc<Shared>) -> En
     let taken = match std::mem::replace(&mut *state, State::Gone) {
         State::Gone => {
             let failure = Failure::new(Kind::Other, "the unfinished transfer cannot be taken up");
-            protocol::close(&peer.connection, &failure);
+            wire::close(&peer.connection, &failure);
             return End::Fatal(failure);
         }
         State::Bound(store) if *store.manifest_hash.as_bytes() == peer.hello.manifest => (State::Bound(store), Ok(())),
@@ -231,7 +223,7 @@ pub async fn run(mut peer: Peer, address: SocketAddr, shared: Arc<Shared>) -> En
             *state = held;
             let failure = result.err().unwrap_or_else(|| Failure::new(Kind::Other, "there is no manifest"));
             let lost = peer.connection.close_reason().is_some();
-            protocol::close(&peer.connection, &failure);
+            wire::close(&peer.connection, &failure);
             return if lost { End::Lost(failure) } else { End::Refused(address, failure) };
         }
     };
@@ -241,7 +233,7 @@ pub async fn run(mut peer: Peer, address: SocketAddr, shared: Arc<Shared>) -> En
     let (store, result) = match receive(&mut peer, store, &shared).await {
         Ok(received) => received,
         Err(failure) => {
-            protocol::close(&peer.connection, &failure);
+            wire::close(&peer.connection, &failure);
             return End::Fatal(failure);
         }
     };
@@ -254,13 +246,13 @@ pub async fn run(mut peer: Peer, address: SocketAddr, shared: Arc<Shared>) -> En
     match result {
         Ok(()) => confirm(&mut peer, without).await,
         Err(Stop::Disk(failure)) => {
-            protocol::close(&peer.connection, &failure);
+            wire::close(&peer.connection, &failure);
             End::Fatal(failure)
         }
         Err(Stop::Peer(failure)) => {
             // What the sender gave as its reason says nothing about this side.
             let over = peer.connection.close_reason().is_some();
-            protocol::close(&peer.connection, &failure);
+            wire::close(&peer.connection, &failure);
             if !over && failure.kind == Kind::Stalled {
                 return End::Fatal(failure);
             }
@@ -281,7 +273,7 @@ async fn wait_for_state(peer: &mut Peer, shared: &Shared) -> Result<OwnedMutexGu
             _ = interval.tick() => {
                 let bytes = shared.checked.load(Ordering::Relaxed);
                 let total = shared.to_check.load(Ordering::Relaxed);
-                protocol::send(&mut peer.send, &Answer::Checking { bytes, total }).await?;
+                wire::send(&mut peer.send, &Answer::Checking { bytes, total }).await?;
             }
         }
     }
@@ -357,7 +349,7 @@ async fn receive(peer: &mut Peer, mut store: Box<Store>, shared: &Arc<Shared>) -
     shared.note_start(&store);
     let have = Answer::Have { bytes: store.stored(), blocks: store.block_runs(), files: store.finished_runs() };
     let patience = shared.rules.patience;
-    let told = timeout(patience.max(SIGN_OF_LIFE), protocol::send(&mut peer.send, &have)).await;
+    let told = timeout(patience.max(SIGN_OF_LIFE), wire::send(&mut peer.send, &have)).await;
     if let Err(failure) = told.unwrap_or_else(|_| Err(nothing_came(patience))) {
         return Ok((store, Err(Stop::Peer(failure))));
     }
@@ -408,7 +400,7 @@ async fn receive(peer: &mut Peer, mut store: Box<Store>, shared: &Arc<Shared>) -
                 shared.reporter.event(&Event::Progress(Snapshot { stored: now, total, bits_per_second, rtt_ms, loss: 0.0 }));
                 if now != told || (now == total && told_at.elapsed() >= SIGN_OF_LIFE) {
                     (told, told_at) = (now, Instant::now());
-                    if let Err(failure) = protocol::send(&mut peer.send, &Answer::Stored(now)).await {
+                    if let Err(failure) = wire::send(&mut peer.send, &Answer::Stored(now)).await {
                         break failure;
                     }
                 }
@@ -492,7 +484,7 @@ fn read_failure(error: ReadExactError) -> Result<()> {
 
 /// Tells the sender, and waits for it to say that it heard.
 async fn confirm(peer: &mut Peer, without: Vec<(u64, u64)>) -> End {
-    if protocol::send(&mut peer.send, &Answer::Complete { without }).await.is_err() {
+    if wire::send(&mut peer.send, &Answer::Complete { without }).await.is_err() {
         return End::Unconfirmed;
     }
     match timeout(CONFIRMATION, peer.connection.closed()).await {
@@ -500,7 +492,7 @@ async fn confirm(peer: &mut Peer, without: Vec<(u64, u64)>) -> End {
         Ok(_) => End::Unconfirmed,
         Err(_) => {
             let failure = Failure::new(Kind::LostPeer, "the sender did not confirm the completion");
-            protocol::close(&peer.connection, &failure);
+            wire::close(&peer.connection, &failure);
             End::Unconfirmed
         }
     }

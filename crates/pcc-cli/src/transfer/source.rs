@@ -2,12 +2,12 @@
 
 use super::bitmap::Bitmap;
 use super::blocks;
-use super::failure::Result;
 use super::holes::Holes;
 use super::manifest::{Entry, Manifest};
 use super::protocol::{BATCH, Record};
 use super::selection::Selection;
 use super::walk::{Listing, Opener};
+use crate::failure::Result;
 use bytes::{Bytes, BytesMut};
 use std::collections::{BTreeMap, HashMap};
 use std::io::ErrorKind;

@@ -3,12 +3,12 @@
 //! It holds the receiver's identity, the manifest, the journal of verified blocks and the data, and only its owner may look
 //! inside. Files in it are numbered: no name from the network is used before a file is complete.
 
-use super::credentials::SenderId;
-use super::failure::{Context, Failure, Kind, Result};
-use super::folders;
-use super::identity::Identity;
 use super::journal::Journal;
 use super::manifest::STAGING_PREFIX;
+use crate::failure::{Context, Failure, Kind, Result};
+use crate::folders;
+use crate::peer::credentials::SenderId;
+use crate::peer::identity::Identity;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, File, MetadataExt, OpenOptions, OpenOptionsExt};
 use rustix::fs::{FlockOperation, flock};

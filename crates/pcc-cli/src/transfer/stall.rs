@@ -1,6 +1,6 @@
 //! Notices that the two sides are connected and yet nothing moves: QUIC's keep-alives hide it.
 
-use super::failure::{Failure, Kind};
+use crate::failure::{Failure, Kind};
 use std::time::Duration;
 use tokio::time::sleep;
 

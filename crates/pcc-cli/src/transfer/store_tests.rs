@@ -1,6 +1,6 @@
 use super::*;
+use crate::peer::credentials::SenderId;
 use crate::transfer::blocks::BLOCK;
-use crate::transfer::credentials::SenderId;
 use crate::transfer::manifest::Mtime;
 use crate::transfer::tests::RULES;
 use cap_std::fs::Dir;

@@ -3,18 +3,20 @@
 use super::blocks::{self, BLOCK};
 use super::choice::Welcome;
 use super::commit::Rules;
-use super::credentials::{Credentials, NAME, SenderId};
 use super::disk::RealDisk;
-use super::failure::Kind;
-use super::greeting::Greeting;
 use super::manifest::{Entry, MAX_BYTES, Manifest, Mtime, What};
 use super::progress::Reporter;
-use super::protocol::{self, Answer, Hello, MAX_MESSAGE, Record, connection_failure};
+use super::protocol::{self, Answer, Hello, MAX_MESSAGE, Record};
 use super::receiver::{Options, Receiver};
 use super::staging::{Holder, Staging};
 use super::store::{Admitted, Store};
-use super::ticket::Ticket;
-use super::{endpoint, identity};
+use super::endpoint;
+use crate::failure::Kind;
+use crate::peer::credentials::{Credentials, NAME, SenderId};
+use crate::peer::greeting::Greeting;
+use crate::peer::identity;
+use crate::peer::ticket::Ticket;
+use crate::peer::wire::{self, connection_failure};
 use noq::{Connection, RecvStream, SendStream};
 use pcc_quic::Transport;
 use std::path::Path;
@@ -38,7 +40,7 @@ static ME: LazyLock<Credentials> = LazyLock::new(|| Credentials::generate().unwr
 struct Setup {
     dir: tempfile::TempDir,
     ticket: Ticket,
-    receiver: tokio::task::JoinHandle<super::failure::Result<()>>,
+    receiver: tokio::task::JoinHandle<crate::failure::Result<()>>,
 }
 
 async fn setup() -> Setup {
@@ -76,7 +78,7 @@ async fn connect_claiming(ticket: &Ticket, manifest: [u8; 32], manifest_len: u32
     let connection = connecting.await.unwrap();
     let (mut send, recv) = connection.open_bi().await.unwrap();
     let proof = *identity::proof(&connection, &ticket.secret).unwrap().as_bytes();
-    protocol::send(&mut send, &Hello { proof, manifest, manifest_len, transfer }).await.unwrap();
+    wire::send(&mut send, &Hello { proof, manifest, manifest_len, transfer }).await.unwrap();
     Hostile { connection, send, recv, _endpoint: endpoint }
 }
 
@@ -89,11 +91,11 @@ impl Hostile {
     }
 
     pub(super) async fn answer(&mut self) -> Answer {
-        protocol::receive(&mut self.recv, MAX_MESSAGE).await.unwrap()
+        wire::receive(&mut self.recv, MAX_MESSAGE).await.unwrap()
     }
 
     /// How the receiver closed the connection.
-    async fn refused(&self) -> super::failure::Failure {
+    async fn refused(&self) -> crate::failure::Failure {
         let reason = tokio::time::timeout(PATIENCE, self.connection.closed()).await.expect("closed");
         connection_failure(&reason)
     }
@@ -364,8 +366,7 @@ async fn a_flood_of_strangers_keeps_nobody_out() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_version_is_named() {
     let setup = setup().await;
-    let mut crypto = identity::client_crypto(&ME, setup.ticket.certificate).unwrap();
-    crypto.set_alpn_protocols(vec![b"pcc-transfer/1".to_vec()]);
+    let crypto = identity::client_crypto(&ME, setup.ticket.certificate, b"pcc-transfer/1").unwrap();
     let (endpoint, _) = endpoint::client(Transport::default().config(), &ME, &setup.ticket).unwrap();
     let greeting = Greeting::new(&setup.ticket.secret);
     let mut config = noq::ClientConfig::new(Arc::new(crypto));
@@ -376,7 +377,7 @@ async fn another_version_is_named() {
     still_works(setup).await;
 }
 
-async fn refused_stream(setup: &Setup, manifest: &[u8], bytes: &[u8]) -> super::failure::Failure {
+async fn refused_stream(setup: &Setup, manifest: &[u8], bytes: &[u8]) -> crate::failure::Failure {
     let mut hostile = connect(&setup.ticket, manifest).await;
     loop {
         match hostile.answer().await {

@@ -6,9 +6,9 @@
 //!
 //! What is named must be there. What cannot be sent of what is below it is left out.
 
-use super::failure::{Failure, Kind, Result, printable};
 use super::manifest::{Entry, MAX_DEPTH, Mtime, PERMISSIONS, STAGING_PREFIX, What, check_path};
 use super::selection::{Links, Selection};
+use crate::failure::{Failure, Kind, Result, printable};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, readlinkat, statat};
 use rustix::io::Errno;
 use std::ffi::{CString, OsStr};

@@ -15,7 +15,7 @@ mod tracer;
 
 use super::choice::Welcome;
 use super::commit::Rules;
-use super::credentials::Credentials;
+use crate::peer::credentials::Credentials;
 use super::progress::Reporter;
 use super::receiver::{Options, Receiver};
 use super::selection::{Links, Selection};

@@ -1,6 +1,6 @@
-//! The ticket: all that a sender needs to find a receiver, recognise it and prove that it was invited.
+//! The ticket: all that one side needs to find the other, recognise it and prove that it was invited.
 
-use super::failure::{Failure, Kind, Result};
+use crate::failure::{Failure, Kind, Result};
 use data_encoding::BASE32_NOPAD;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -18,11 +18,11 @@ pub const MAX_ADDRESSES: usize = 12;
 /// A ticket; its text form is `pcc1` and base32 with a checksum.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ticket {
-    /// BLAKE3 of the receiver's certificate.
+    /// BLAKE3 of the certificate of the side that made it.
     pub certificate: [u8; 32],
-    /// What the sender must know.
+    /// What the other side must know.
     pub secret: [u8; 32],
-    /// Where the receiver may be reached.
+    /// Where the one that made it may be reached.
     pub addresses: Vec<SocketAddr>,
 }
 
@@ -64,10 +64,10 @@ impl FromStr for Ticket {
                     Kind::Version,
                     "this ticket comes from another version of pcc; use the same on both sides",
                 ),
-                false => bad("a ticket starts with \"pcc1\"; copy the whole line that pcc recv printed"),
+                false => bad("a ticket starts with \"pcc1\"; copy the whole line that the other side printed"),
             });
         };
-        let mistyped = || bad("it was mistyped or cut off; copy the whole line that pcc recv printed");
+        let mistyped = || bad("it was mistyped or cut off; copy the whole line that the other side printed");
         let bytes = BASE32_NOPAD.decode(body.to_ascii_uppercase().as_bytes()).map_err(|_| mistyped())?;
         let (content, sum) = bytes.split_last_chunk::<CHECKSUM_LEN>().ok_or_else(mistyped)?;
         if checksum(content) != *sum {

@@ -1,8 +1,11 @@
-//! Where a user's sender key is kept, so that a receiver knows the sender again.
+//! Where keys are kept, so that the other side knows this one again.
 
 use super::credentials::Credentials;
-use super::failure::{Context, Failure, Kind, Result};
-use super::folders::make_folders;
+use super::identity::Identity;
+use crate::failure::{Context, Failure, Kind, Result};
+use crate::folders::make_folders;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -13,7 +16,7 @@ pub fn sender_key() -> Result<(Credentials, Option<String>)> {
     let Some(path) = place() else {
         return Ok((Credentials::generate()?, Some(not_kept("neither XDG_CONFIG_HOME nor HOME names a folder"))));
     };
-    match find_or_make(&path) {
+    match find_or_make(&path, "sender key", Credentials::generate) {
         Ok(credentials) => Ok((credentials, None)),
         Err(failure) if failure.kind == Kind::Permission => {
             Ok((Credentials::generate()?, Some(not_kept(&failure.message))))
@@ -32,34 +35,42 @@ fn place() -> Option<PathBuf> {
     Some(config.join("pcc/sender"))
 }
 
-fn find_or_make(path: &Path) -> Result<Credentials> {
+/// What makes this side the one that a ticket names; made if there is none in this file yet.
+pub fn identity(path: &Path) -> Result<Identity> {
+    find_or_make(path, "identity", Identity::generate)
+}
+
+fn find_or_make<T: Serialize + DeserializeOwned>(
+    path: &Path,
+    what: &str,
+    generate: impl FnOnce() -> Result<T>,
+) -> Result<T> {
     match File::open(path) {
-        Ok(file) => read(file, path),
-        Err(e) if e.kind() == ErrorKind::NotFound => make(path),
-        Err(e) => Err(Failure::io(format!("read the sender key {}", path.display()), &e)),
+        Ok(file) => read(file, path, what),
+        Err(e) if e.kind() == ErrorKind::NotFound => make(path, what, generate()?),
+        Err(e) => Err(Failure::io(format!("read the {what} {}", path.display()), &e)),
     }
 }
 
-fn read(mut file: File, path: &Path) -> Result<Credentials> {
-    let shown = || format!("read the sender key {}", path.display());
+fn read<T: DeserializeOwned>(mut file: File, path: &Path, what: &str) -> Result<T> {
+    let shown = || format!("read the {what} {}", path.display());
     let metadata = file.metadata().doing(shown)?;
     if metadata.uid() != rustix::process::geteuid().as_raw() || metadata.mode() & 0o077 != 0 {
         let why = "it belongs to another user, or others may read it; delete it and a new one is made";
-        return Err(Failure::new(Kind::Other, format!("cannot use the sender key {}: {why}", path.display())));
+        return Err(Failure::new(Kind::Other, format!("cannot use the {what} {}: {why}", path.display())));
     }
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).doing(shown)?;
     postcard::from_bytes(&bytes).map_err(|_| {
         let why = "it is damaged; delete it and a new one is made";
-        Failure::new(Kind::Other, format!("cannot use the sender key {}: {why}", path.display()))
+        Failure::new(Kind::Other, format!("cannot use the {what} {}: {why}", path.display()))
     })
 }
 
-/// Makes the key. If another process is faster, that one's counts.
-fn make(path: &Path) -> Result<Credentials> {
-    let shown = || format!("keep the sender key in {}", path.display());
-    let credentials = Credentials::generate()?;
-    let bytes = postcard::to_stdvec(&credentials).map_err(|e| Failure::new(Kind::Other, e))?;
+/// Keeps a new key. If another process is faster, that one's counts.
+fn make<T: Serialize + DeserializeOwned>(path: &Path, what: &str, new_key: T) -> Result<T> {
+    let shown = || format!("keep the {what} in {}", path.display());
+    let bytes = postcard::to_stdvec(&new_key).map_err(|e| Failure::new(Kind::Other, e))?;
     make_folders(path.parent().unwrap_or(Path::new("/"))).doing(shown)?;
     let new = path.with_extension(format!("{}.new", std::process::id()));
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new).doing(shown)?;
@@ -68,8 +79,8 @@ fn make(path: &Path) -> Result<Credentials> {
     let named = written.and_then(|()| std::fs::hard_link(&new, path));
     let removed = std::fs::remove_file(&new);
     match named {
-        Err(e) if e.kind() == ErrorKind::AlreadyExists => read(File::open(path).doing(shown)?, path),
-        done => done.and(removed).doing(shown).map(|()| credentials),
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => read(File::open(path).doing(shown)?, path, what),
+        done => done.and(removed).doing(shown).map(|()| new_key),
     }
 }
 
@@ -82,12 +93,17 @@ mod tests {
     fn the_key_stays_the_same_and_private() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("pcc/sender");
-        let first = find_or_make(&path).unwrap();
+        let find = || find_or_make(&path, "sender key", Credentials::generate);
+        let first = find().unwrap();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-        assert_eq!(find_or_make(&path).unwrap().hash(), first.hash());
-        assert_eq!(make(&path).unwrap().hash(), first.hash(), "whoever comes second takes what is there");
+        assert_eq!(find().unwrap().hash(), first.hash());
+        assert_eq!(
+            make(&path, "sender key", Credentials::generate().unwrap()).unwrap().hash(),
+            first.hash(),
+            "whoever comes second takes what is there"
+        );
         assert_eq!(std::fs::read_dir(dir.path().join("pcc")).unwrap().count(), 1);
-        let refused = || find_or_make(&path).err().expect("must be refused").message;
+        let refused = || find().err().expect("must be refused").message;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
         assert!(refused().contains("others may read it"));
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();

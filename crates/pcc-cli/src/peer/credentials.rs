@@ -1,6 +1,6 @@
 //! Certificates that say nothing but "the same as before", and how each side checks that of the other.
 
-use super::failure::{Failure, Kind, Result};
+use crate::failure::{Failure, Kind, Result};
 use data_encoding::BASE32_NOPAD;
 use noq::rustls;
 use rustls::DigitallySignedStruct;

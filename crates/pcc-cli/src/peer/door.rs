@@ -1,16 +1,16 @@
-//! The door of the receiver: senders come in once they have proved that they hold the ticket.
+//! The door of the side that made the ticket: others come in once they have proved that they hold it.
 //!
 //! Whoever wants to keep others out may send as much as it likes, from as many addresses as it has. So what does not hold
 //! the ticket costs no more than a look at its first packet (see `greeting`); and of what seems to hold it, no address,
 //! which for IPv6 is a /64, has more than a small share of the few places, for a few seconds.
 
 use super::credentials::SenderId;
-use super::failure::{Failure, Kind, Result};
 use super::greeting::Greeting;
 use super::identity::proof;
-use super::protocol::{self, Hello, MAX_HELLO, connection_failure};
-use super::session::Peer;
-use noq::{ConnectionError, Endpoint, Incoming};
+use super::wire::{self, connection_failure};
+use crate::failure::{Failure, Kind, Result};
+use noq::{Connection, ConnectionError, Endpoint, Incoming, SendStream};
+use serde::de::DeserializeOwned;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -26,16 +26,37 @@ const MAX_PER_ADDRESS: usize = 4;
 /// Those without the ticket are reported no more often than this.
 const REPORTING: Duration = Duration::from_secs(10);
 
-/// A connection attempt: after the proof, or what was wrong with it.
-pub type Arrival = (SocketAddr, Result<Peer>);
+/// The longest first message.
+pub const MAX_HELLO: usize = 256;
 
-/// Where senders arrive.
-pub struct Door {
-    arrivals: mpsc::Receiver<Arrival>,
+/// The first message of whoever comes, on a stream that it opens.
+pub trait Hello: DeserializeOwned + Send + 'static {
+    /// The proof that it knows the secret of the ticket, see [`proof`].
+    fn proof(&self) -> [u8; 32];
+}
+
+/// Who proved to hold the ticket.
+pub struct Guest<H> {
+    /// Who it is.
+    pub sender: SenderId,
+    /// The connection to it.
+    pub connection: Connection,
+    /// The way back of the stream that its first message came on.
+    pub send: SendStream,
+    /// Its first message.
+    pub hello: H,
+}
+
+/// A connection attempt: after the proof, or what was wrong with it.
+pub type Arrival<H> = (SocketAddr, Result<Guest<H>>);
+
+/// Where others arrive, with first messages of the type `H`.
+pub struct Door<H> {
+    arrivals: mpsc::Receiver<Arrival<H>>,
     task: JoinHandle<()>,
 }
 
-impl Door {
+impl<H: Hello> Door<H> {
     /// Lets those in that prove to know the secret.
     pub fn open(endpoint: Endpoint, secret: [u8; 32]) -> Self {
         let (out, arrivals) = mpsc::channel(MAX_STRANGERS);
@@ -52,21 +73,21 @@ impl Door {
     }
 
     /// The next one; `None` when the endpoint is closed.
-    pub async fn next(&mut self) -> Option<Arrival> {
+    pub async fn next(&mut self) -> Option<Arrival<H>> {
         self.arrivals.recv().await
     }
 }
 
-impl Drop for Door {
+impl<H> Drop for Door<H> {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-struct Keeper {
+struct Keeper<H> {
     secret: [u8; 32],
     greeting: Greeting,
-    out: mpsc::Sender<Arrival>,
+    out: mpsc::Sender<Arrival<H>>,
     strangers: JoinSet<()>,
     /// Where those come from that have a place.
     places: Vec<(IpAddr, AbortHandle)>,
@@ -74,7 +95,7 @@ struct Keeper {
     reported: Option<Instant>,
 }
 
-impl Keeper {
+impl<H: Hello> Keeper<H> {
     async fn serve(mut self, endpoint: Endpoint) {
         while let Some(incoming) = endpoint.accept().await {
             while self.strangers.try_join_next().is_some() {}
@@ -134,16 +155,16 @@ fn place(ip: IpAddr) -> IpAddr {
 /// Why a stranger did not get as far as a connection.
 fn stranger_failure(error: &ConnectionError) -> Failure {
     match (connection_failure(error), error) {
-        // That failure is worded for a sender.
+        // That failure is worded for the other side.
         (failure, ConnectionError::TransportError(e)) if failure.kind == Kind::WrongTicket => {
-            Failure::new(Kind::Other, format!("what came is no connection of pcc send ({e})"))
+            Failure::new(Kind::Other, format!("what came is no connection of pcc ({e})"))
         }
         (failure, _) => failure,
     }
 }
 
 /// Gives a stranger a few seconds to prove that it knows the secret.
-async fn authenticate(incoming: Incoming, secret: [u8; 32]) -> Result<Peer> {
+async fn authenticate<H: Hello>(incoming: Incoming, secret: [u8; 32]) -> Result<Guest<H>> {
     let deadline = Instant::now() + PATIENCE;
     let late = || Failure::new(Kind::WrongTicket, "no proof of the ticket's secret in time");
     let connecting = incoming.accept().map_err(|e| stranger_failure(&e))?;
@@ -153,20 +174,20 @@ async fn authenticate(incoming: Incoming, secret: [u8; 32]) -> Result<Peer> {
     };
     let prove = async {
         let (send, mut recv) = connection.accept_bi().await.map_err(|e| connection_failure(&e))?;
-        let hello: Hello = protocol::receive(&mut recv, MAX_HELLO).await?;
+        let hello: H = wire::receive(&mut recv, MAX_HELLO).await?;
         // Comparison of `blake3::Hash` takes constant time.
-        if proof(&connection, &secret)? != hello.proof {
+        if proof(&connection, &secret)? != hello.proof() {
             return Err(Failure::new(
                 Kind::WrongTicket,
-                "the ticket's secret is wrong; use the ticket that pcc recv printed",
+                "the ticket's secret is wrong; use the ticket that this side printed",
             ));
         }
         Ok((SenderId::of(&connection)?, send, hello))
     };
     match timeout_at(deadline, prove).await.unwrap_or_else(|_| Err(late())) {
-        Ok((sender, send, hello)) => Ok(Peer { sender, connection, send, hello }),
+        Ok((sender, send, hello)) => Ok(Guest { sender, connection, send, hello }),
         Err(failure) => {
-            protocol::close(&connection, &failure);
+            wire::close(&connection, &failure);
             Err(failure)
         }
     }

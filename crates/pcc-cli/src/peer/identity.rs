@@ -1,4 +1,5 @@
-//! Who the receiver is, and how the sender proves that it holds the ticket.
+//! Who made a ticket, and how the other side proves that it holds it. The first is called the receiver here and the
+//! second the sender, whatever they do with the connection.
 //!
 //! The receiver has a self-signed certificate whose hash is in the ticket; the sender accepts that one and no other.
 //! The sender proves the ticket's secret with a hash keyed by it, over keying material that both ends export from the TLS
@@ -7,7 +8,7 @@
 //! The sender has a certificate too, by which the receiver knows it again: whoever else learns the ticket has another one.
 
 use super::credentials::{Credentials, Verifier, provider};
-use super::failure::{Failure, Kind, Result};
+use crate::failure::{Failure, Kind, Result};
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq::crypto::{CryptoError, HmacKey};
 use noq::{EndpointConfig, rustls};
@@ -15,10 +16,7 @@ use noq_proto::HashedConnectionIdGenerator;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Says which protocol, and which version of it, this is; TLS refuses a peer that offers no common one.
-const ALPN: &[u8] = b"pcc-transfer/3";
-
-/// What makes a receiver the one that a ticket names. Kept with an unfinished transfer.
+/// What makes a receiver the one that a ticket names.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Identity {
     /// Its certificate, whose hash is in the ticket.
@@ -40,8 +38,9 @@ impl Identity {
         Ok(Self { credentials: Credentials::generate()?, secret })
     }
 
-    /// TLS 1.3 with this certificate and one of the sender, no session resumption and so no 0-RTT.
-    pub fn server_crypto(&self) -> Result<QuicServerConfig> {
+    /// TLS 1.3 with this certificate and one of the sender, no session resumption and so no 0-RTT. Who speaks another
+    /// protocol than `alpn` (RFC 7301) is refused.
+    pub fn server_crypto(&self, alpn: &[u8]) -> Result<QuicServerConfig> {
         let fail = internal("set up TLS");
         let mut config = rustls::ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])
@@ -49,7 +48,7 @@ impl Identity {
             .with_client_cert_verifier(Arc::new(Verifier { pinned: None }))
             .with_single_cert(self.credentials.chain(), self.credentials.key())
             .map_err(|e| fail(&e))?;
-        config.alpn_protocols = vec![ALPN.to_vec()];
+        config.alpn_protocols = vec![alpn.to_vec()];
         config.send_tls13_tickets = 0;
         QuicServerConfig::try_from(config).map_err(|e| fail(&e))
     }
@@ -88,7 +87,7 @@ impl HmacKey for ResetKey {
 }
 
 /// TLS 1.3 for this sender, which accepts the receiver's certificate with this hash only.
-pub fn client_crypto(sender: &Credentials, receiver: [u8; 32]) -> Result<QuicClientConfig> {
+pub fn client_crypto(sender: &Credentials, receiver: [u8; 32], alpn: &[u8]) -> Result<QuicClientConfig> {
     let fail = internal("set up TLS");
     let mut config = rustls::ClientConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])
@@ -97,7 +96,7 @@ pub fn client_crypto(sender: &Credentials, receiver: [u8; 32]) -> Result<QuicCli
         .with_custom_certificate_verifier(Arc::new(Verifier { pinned: Some(receiver) }))
         .with_client_auth_cert(sender.chain(), sender.key())
         .map_err(|e| fail(&e))?;
-    config.alpn_protocols = vec![ALPN.to_vec()];
+    config.alpn_protocols = vec![alpn.to_vec()];
     config.resumption = rustls::client::Resumption::disabled();
     QuicClientConfig::try_from(config).map_err(|e| fail(&e))
 }
@@ -129,8 +128,8 @@ mod tests {
         let (a, b) = (Identity::generate().unwrap(), Identity::generate().unwrap());
         assert_ne!(a.secret, b.secret);
         assert_ne!(a.credentials.hash(), b.credentials.hash());
-        a.server_crypto().unwrap();
-        client_crypto(&b.credentials, a.credentials.hash()).unwrap();
+        a.server_crypto(b"test/1").unwrap();
+        client_crypto(&b.credentials, a.credentials.hash(), b"test/1").unwrap();
     }
 
     #[test]

@@ -1,0 +1,60 @@
+//! How a user gives the ticket: never as an argument, which other users of the machine can read.
+
+use super::ticket::{PREFIX, Ticket};
+use crate::exit::usage;
+use anyhow::Context;
+use std::fs::File;
+use std::io::{BufRead, BufReader, IsTerminal, stdin};
+use std::path::Path;
+
+/// The environment variable that may have the ticket.
+const VARIABLE: &str = "PCC_TICKET";
+/// Longer than any ticket. What is wrong with one is said where it is parsed.
+const MAX_LEN: u64 = 1 << 16;
+
+/// The name of standard input among files.
+const STDIN: &str = "-";
+
+/// The ticket from a file, else from the environment, else from the user. `printed_by` is the command that made it.
+pub fn ticket(file: Option<&Path>, printed_by: &str) -> anyhow::Result<String> {
+    match file {
+        Some(path) if path == Path::new(STDIN) => first_line(stdin().lock()).context("can't read the ticket"),
+        None if std::env::var_os(VARIABLE).is_none() && stdin().is_terminal() => {
+            eprint!("The ticket that {printed_by} printed: ");
+            first_line(stdin().lock()).context("can't read the ticket")
+        }
+        _ => ticket_at_hand(file, printed_by),
+    }
+}
+
+/// The ticket from a file, else from the environment, where standard input is for something else.
+pub fn ticket_at_hand(file: Option<&Path>, printed_by: &str) -> anyhow::Result<String> {
+    match (file, std::env::var(VARIABLE)) {
+        (Some(path), _) if path == Path::new(STDIN) => {
+            Err(usage("the ticket can't come from standard input, which is the connection's; name a file"))
+        }
+        (Some(path), _) => {
+            let read = File::open(path).and_then(|file| first_line(BufReader::new(file)));
+            read.with_context(|| format!("can't read the ticket from {}", path.display()))
+        }
+        (None, Ok(ticket)) => Ok(ticket),
+        (None, Err(_)) => Err(usage(format!(
+            "the ticket is missing: put what {printed_by} printed into {VARIABLE}, or into a file for --ticket-file"
+        ))),
+    }
+}
+
+fn first_line(from: impl BufRead) -> std::io::Result<String> {
+    let mut line = String::new();
+    from.take(MAX_LEN).read_line(&mut line)?;
+    Ok(line)
+}
+
+/// What to say about one that is an argument.
+pub const NO_ARGUMENT: &str = "a ticket is no argument, because other users of this machine can read those; get a new one \
+    from the other side, and give it to this command when it asks, in PCC_TICKET, or in a file with --ticket-file";
+
+/// Whether this argument was meant as a ticket, perhaps with a typo.
+pub fn is_ticket(argument: &str) -> bool {
+    argument.parse::<Ticket>().is_ok() || (argument.starts_with(PREFIX) && argument.len() > 64)
+}

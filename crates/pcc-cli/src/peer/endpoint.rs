@@ -1,0 +1,102 @@
+//! Sockets and QUIC endpoints of both sides.
+
+use super::credentials::Credentials;
+use super::greeting::Greeting;
+use super::identity::{Identity, client_crypto};
+use super::ticket::{MAX_ADDRESSES, Ticket};
+use crate::failure::{Context, Failure, Kind, Result};
+use noq::{ClientConfig, Endpoint, EndpointConfig, ServerConfig, TransportConfig, VarInt};
+use pcc_quic::PreciseRuntime;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Both sides speak up at least this often.
+const KEEP_ALIVE: Duration = Duration::from_secs(4);
+
+/// Until the other side has proved the secret there is no reason to keep more for it.
+const STRANGER_WINDOW: u32 = 16 << 10;
+
+/// First packets that wait until somebody looks at them, which takes microseconds. Beyond that they are refused, which the
+/// other side takes for a wrong ticket.
+const MAX_INCOMING: usize = 4096;
+
+/// The endpoint of the side that made the ticket. Whoever connects may open one bidirectional stream for its proof; what it
+/// may do after that is for the caller to say.
+pub fn server(identity: &Identity, alpn: &[u8], mut transport: TransportConfig, socket: UdpSocket) -> Result<Endpoint> {
+    transport.keep_alive_interval(Some(KEEP_ALIVE));
+    transport.max_concurrent_bidi_streams(VarInt::from_u32(1));
+    transport.max_concurrent_uni_streams(VarInt::from_u32(0));
+    transport.receive_window(VarInt::from_u32(STRANGER_WINDOW));
+    let mut config = ServerConfig::with_crypto(Arc::new(identity.server_crypto(alpn)?));
+    config.transport_config(Arc::new(transport)).max_incoming(MAX_INCOMING).incoming_buffer_size_total(1 << 20);
+    let endpoint = Endpoint::new(identity.endpoint_config(), Some(config), socket, Arc::new(PreciseRuntime));
+    endpoint.doing(|| "start QUIC")
+}
+
+/// The endpoint of the other side, and how it connects to the one that made the ticket, which may open no stream.
+pub fn client(
+    me: &Credentials,
+    alpn: &[u8],
+    mut transport: TransportConfig,
+    ticket: &Ticket,
+) -> Result<(Endpoint, ClientConfig)> {
+    transport.keep_alive_interval(Some(KEEP_ALIVE));
+    transport.max_concurrent_bidi_streams(VarInt::from_u32(0));
+    transport.max_concurrent_uni_streams(VarInt::from_u32(0));
+    let mut config = ClientConfig::new(Arc::new(client_crypto(me, ticket.certificate, alpn)?));
+    let greeting = Greeting::new(&ticket.secret);
+    config.transport_config(Arc::new(transport)).initial_dst_cid_provider(Arc::new(move || greeting.make()));
+    let endpoint = Endpoint::new(EndpointConfig::default(), None, bind(None)?, Arc::new(PreciseRuntime));
+    Ok((endpoint.doing(|| "start QUIC")?, config))
+}
+
+/// A socket on this address; without one, on all of this machine, of both IP versions where possible.
+pub fn bind(address: Option<SocketAddr>) -> Result<UdpSocket> {
+    let bound = match address {
+        Some(address) => UdpSocket::bind(address),
+        None => bind_any(0),
+    };
+    bound.doing(|| address.map_or("open a UDP socket".to_owned(), |a| format!("listen on {a}")))
+}
+
+/// A socket on this port of all addresses.
+pub fn bind_any(port: u16) -> std::io::Result<UdpSocket> {
+    // Linux and macOS take IPv4 on such a socket too.
+    UdpSocket::bind((Ipv6Addr::UNSPECIFIED, port)).or_else(|_| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port)))
+}
+
+/// The addresses under which others may reach a socket, the likeliest first.
+pub fn reachable(bound: SocketAddr, advertise: &[SocketAddr]) -> Result<Vec<SocketAddr>> {
+    let mut addresses = advertise.to_vec();
+    if !bound.ip().is_unspecified() {
+        addresses.push(bound);
+    } else {
+        let mut local: Vec<IpAddr> = if_addrs::get_if_addrs()
+            .doing(|| "list the addresses of this machine")?
+            .into_iter()
+            .map(|interface| interface.ip())
+            .filter(|ip| match ip {
+                IpAddr::V4(ip) => !ip.is_link_local(),
+                // Those of one link need a zone, which means nothing on another machine.
+                IpAddr::V6(ip) => bound.is_ipv6() && !ip.is_unicast_link_local(),
+            })
+            .collect();
+        local.sort_by_key(|ip| (ip.is_loopback(), ip.is_ipv6()));
+        if local.iter().any(|ip| !ip.is_loopback()) {
+            local.retain(|ip| !ip.is_loopback());
+        }
+        addresses.extend(local.into_iter().map(|ip| SocketAddr::new(ip, bound.port())));
+    }
+    addresses.dedup();
+    addresses.truncate(MAX_ADDRESSES);
+    if addresses.is_empty() {
+        return Err(Failure::new(Kind::Other, "this machine has no network address; give one with --listen"));
+    }
+    Ok(addresses)
+}
+
+/// An address as people write it: IPv4 inside IPv6 as IPv4.
+pub fn shown(address: SocketAddr) -> String {
+    SocketAddr::new(address.ip().to_canonical(), address.port()).to_string()
+}

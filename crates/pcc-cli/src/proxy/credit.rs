@@ -1,0 +1,142 @@
+//! How much may be under way in one direction of a tunnel.
+//!
+//! QUIC's own windows can't do it: the window of a stream can't be changed once the connection is up, and a large one would
+//! let each application that stops reading keep as much memory. So the receiver of a direction grants credit: bytes from the
+//! begin of the stream that the sender may send. It begins with [`START`] bytes and grows with what the application takes per
+//! round trip, as long as there is memory for it.
+
+use pcc_quic::windows::{self, Windows};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// What may be under way before anything was granted, in bytes: more than a first round trip carries.
+pub const START: u64 = 64 << 10;
+
+/// What is behind a lost packet waits for its repair, which takes a round trip and may get lost too: a program that takes all
+/// that comes in order gets so many times the window of one that takes all that comes.
+const IN_ORDER: u64 = 2;
+
+/// Memory is counted in pieces of so many bytes.
+const PIECE: u64 = 1 << 10;
+
+/// What all tunnels of this process together may be granted beyond [`START`], in bytes.
+const MEMORY: u64 = 256 << 20;
+
+/// The memory that tunnels share.
+#[derive(Clone, Debug)]
+pub struct Memory(Arc<Semaphore>);
+
+impl Memory {
+    /// All of it.
+    pub fn new() -> Memory {
+        Memory::of(MEMORY)
+    }
+
+    fn of(bytes: u64) -> Memory {
+        Memory(Arc::new(Semaphore::new((bytes / PIECE) as usize)))
+    }
+
+    /// A share of so many bytes, if there is as much.
+    fn share(&self, bytes: u64) -> Option<OwnedSemaphorePermit> {
+        self.0.clone().try_acquire_many_owned(u32::try_from(bytes.div_ceil(PIECE)).ok()?).ok()
+    }
+}
+
+/// Decides what to grant in one direction of a tunnel; sans-IO.
+#[derive(Debug)]
+pub struct Credit {
+    windows: Windows,
+    looked: Option<Instant>,
+    size: u64,
+    granted: u64,
+    memory: Memory,
+    /// Given back with the tunnel.
+    share: Option<OwnedSemaphorePermit>,
+}
+
+impl Credit {
+    /// That of a new tunnel.
+    pub fn new(memory: Memory) -> Credit {
+        let windows = Windows::starting_at(START / IN_ORDER, windows::CAP / IN_ORDER);
+        Credit { windows, looked: None, size: START, granted: START, memory, share: None }
+    }
+
+    /// What was granted up to now, in bytes from the begin of the stream.
+    pub fn granted(&self) -> u64 {
+        self.granted
+    }
+
+    /// Takes in how many bytes the application has taken up to `now`; returns what to grant if it is enough to say so.
+    pub fn update(&mut self, now: Instant, rtt: Duration, taken: u64) -> Option<u64> {
+        let is_due = |looked| now.saturating_duration_since(looked) >= Windows::interval(rtt);
+        if self.looked.is_none_or(is_due) {
+            self.looked = Some(now);
+            self.windows.update(now, rtt, taken);
+            self.grow();
+        }
+        let limit = taken + self.size;
+        if limit - self.granted < self.size / 4 {
+            return None;
+        }
+        self.granted = limit;
+        Some(limit)
+    }
+
+    fn grow(&mut self) {
+        let more = self.windows.size() * IN_ORDER - self.size;
+        if more > 0
+            && let Some(share) = self.memory.share(more)
+        {
+            self.size += more;
+            match &mut self.share {
+                Some(mine) => mine.merge(share),
+                none => *none = Some(share),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    /// An application that takes all that was granted, once per round trip.
+    fn greedy(credit: &mut Credit, begin: Instant, round_trips: u32) {
+        for round_trip in 1..=round_trips {
+            credit.update(begin + RTT * round_trip, RTT, credit.granted());
+        }
+    }
+
+    #[test]
+    fn follows_an_application_that_takes_all() {
+        let mut credit = Credit::new(Memory::new());
+        greedy(&mut credit, Instant::now(), 8);
+        assert!(credit.size > 16 << 20, "{}", credit.size);
+    }
+
+    #[test]
+    fn who_takes_nothing_gets_nothing_more() {
+        let mut credit = Credit::new(Memory::new());
+        let now = Instant::now();
+        assert_eq!(credit.update(now, RTT, 0), None);
+        assert_eq!(credit.update(now + RTT, RTT, START / 8), None, "too little to speak of");
+        assert_eq!(credit.update(now + RTT * 2, RTT, START / 4), Some(START + START / 4));
+        assert_eq!(credit.size, START);
+    }
+
+    #[test]
+    fn all_share_the_same_memory() {
+        let memory = Memory::of(4 << 20);
+        let mut first = Credit::new(memory.clone());
+        greedy(&mut first, Instant::now(), 20);
+        assert!(first.size > 1 << 20 && first.size <= START + (4 << 20), "{}", first.size);
+        let mut second = Credit::new(memory.clone());
+        greedy(&mut second, Instant::now(), 20);
+        assert!(first.size + second.size <= 2 * START + (4 << 20));
+        drop((first, second));
+        assert!(memory.share(4 << 20).is_some(), "all is given back");
+    }
+}

@@ -1,0 +1,81 @@
+//! Where programs connect, at the side that has the ticket.
+
+use super::http;
+use super::link::Link;
+use super::program::{Denied, Opened};
+use super::socks;
+use super::target::Target;
+use std::net::SocketAddr;
+use std::str::FromStr;
+use tokio::net::TcpStream;
+
+/// What is spoken to programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Front {
+    /// SOCKS5, RFC 1928.
+    Socks,
+    /// HTTP's CONNECT, RFC 9110 9.3.6.
+    Http,
+    /// Nothing: all connections lead to the same target.
+    Forward(Target),
+}
+
+impl Front {
+    /// The name in reports.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Front::Socks => "socks",
+            Front::Http => "http",
+            Front::Forward(_) => "forward",
+        }
+    }
+
+    /// Hears where a program wants to, and opens a tunnel to there.
+    pub async fn open(&self, program: TcpStream, link: &Link) -> Result<Opened, Denied> {
+        match self {
+            Front::Socks => socks::open(program, link).await,
+            Front::Http => http::open(program, link).await,
+            Front::Forward(target) => match link.open(target).await {
+                Ok(tunnel) => Ok(Opened { program, early: Vec::new(), target: target.clone(), tunnel }),
+                Err(refusal) => {
+                    // All that can be said without a protocol: a reset.
+                    let _ = program.set_zero_linger();
+                    Err(Denied::target(target.clone(), refusal))
+                }
+            },
+        }
+    }
+}
+
+/// A local address, and the target that connections to it lead to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forward {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// Where it leads.
+    pub target: Target,
+}
+
+impl FromStr for Forward {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Forward, String> {
+        let wanted = || format!("{text:?} is no LISTEN=HOST:PORT, such as 127.0.0.1:8554=camera:554");
+        let (listen, target) = text.split_once('=').ok_or_else(wanted)?;
+        Ok(Forward { listen: listen.parse().map_err(|_| wanted())?, target: target.parse()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forwards_are_an_address_and_a_target() {
+        let forward: Forward = "127.0.0.1:8554=camera:554".parse().unwrap();
+        assert_eq!((forward.listen.port(), forward.target.to_string()), (8554, "camera:554".to_owned()));
+        for text in ["8554=camera:554", "127.0.0.1:8554", "127.0.0.1:8554=camera"] {
+            assert!(text.parse::<Forward>().unwrap_err().contains("camera:554"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! One direction of a tunnel, at the side that receives.
+
+use super::credit::{Credit, Memory};
+use super::outcome::End;
+use super::reassembly::Reassembly;
+use noq::{
+    Chunk, ClosedStream, Connection, PathId, ReadError, RecvStream, SendStream, UnorderedRecvStream, WriteError,
+};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+
+/// Above data: it is little, and without it the other side waits.
+const CREDIT_PRIORITY: i32 = 1;
+/// Where no round trip was measured yet.
+const SOME_RTT: Duration = Duration::from_millis(100);
+
+/// Grants credit, before there is anything to receive.
+pub struct Grants {
+    stream: SendStream,
+    credit: Credit,
+}
+
+/// Receives what comes for a program, in any order, and hands it on in order. Dropped before the end of the stream, it asks
+/// the other side to stop.
+pub struct Inward {
+    data: UnorderedRecvStream,
+    /// Where the data begins in the stream.
+    begin: u64,
+    connection: Connection,
+    grants: Grants,
+}
+
+impl Grants {
+    /// Over this stream.
+    pub fn new(stream: SendStream, memory: &Memory) -> Grants {
+        // Fails only for a stream that is closed.
+        let _ = stream.set_priority(CREDIT_PRIORITY);
+        Grants { stream, credit: Credit::new(memory.clone()) }
+    }
+
+    /// Says what both sides know, so that the other side sees the stream.
+    pub async fn announce(&mut self) -> Result<(), WriteError> {
+        self.stream.write_all(&self.credit.granted().to_le_bytes()).await
+    }
+}
+
+impl Inward {
+    /// Receives the rest of this stream.
+    pub fn new(data: RecvStream, grants: Grants, connection: Connection) -> Result<Inward, ClosedStream> {
+        let begin = data.bytes_read()?;
+        Ok(Inward { data: data.into_unordered(), begin, connection, grants })
+    }
+
+    /// Hands all that comes to `program`, and at the end of the stream says that this was all.
+    pub async fn receive(mut self, mut program: impl AsyncWrite + Unpin, count: &AtomicU64) -> End {
+        let mut reassembly = Reassembly::default();
+        let mut unsaid = Vec::new();
+        let mut is_complete = false;
+        while !(is_complete && reassembly.is_empty()) {
+            tokio::select! {
+                biased;
+                chunk = self.data.read_chunk(usize::MAX), if !is_complete => match chunk {
+                    Ok(Some(chunk)) if self.is_granted(&chunk) => {
+                        if reassembly.insert(chunk.offset - self.begin, &chunk.bytes).is_err() {
+                            return End::Reset;
+                        }
+                    }
+                    Ok(None) => is_complete = true,
+                    Err(ReadError::ConnectionLost(_)) => return End::Lost,
+                    _ => return End::Reset,
+                },
+                said = self.grants.stream.write(&unsaid), if !unsaid.is_empty() => match said {
+                    Ok(said) => drop(unsaid.drain(..said)),
+                    // The sender has sent all that it has.
+                    Err(WriteError::Stopped(_)) => unsaid.clear(),
+                    Err(_) => return End::Lost,
+                },
+                written = program.write(reassembly.front()), if !reassembly.is_empty() => match written {
+                    Ok(written @ 1..) => {
+                        reassembly.take(written);
+                        count.store(reassembly.taken(), Ordering::Relaxed);
+                        let rtt = self.connection.rtt(PathId::ZERO).unwrap_or(SOME_RTT);
+                        let limit = self.grants.credit.update(Instant::now(), rtt, reassembly.taken());
+                        unsaid.extend(limit.into_iter().flat_map(u64::to_le_bytes));
+                    }
+                    _ => return End::Reset,
+                },
+            }
+        }
+        if program.shutdown().await.is_ok() { End::Closed } else { End::Reset }
+    }
+
+    fn is_granted(&self, chunk: &Chunk) -> bool {
+        let end = chunk.offset.saturating_add(chunk.bytes.len() as u64);
+        chunk.offset >= self.begin && end - self.begin <= self.grants.credit.granted()
+    }
+}

@@ -1,0 +1,145 @@
+//! The connection to the far side, at the side that has the ticket; made again when it is lost.
+
+use super::credit::Memory;
+use super::protocol::{ALPN, Hello, MAX_MESSAGE, Refusal, Welcome};
+use super::report::{Event, Reporter};
+use super::setup::{self, Traffic};
+use super::target::Target;
+use super::tunnel::{Opener, Tunnel};
+use crate::failure::{Failure, Kind, Result};
+use crate::peer::connecting::{connect, remote};
+use crate::peer::credentials::Credentials;
+use crate::peer::endpoint::{self, shown};
+use crate::peer::identity::proof;
+use crate::peer::ticket::Ticket;
+use crate::peer::wire::{self, connection_failure};
+use noq::{ClientConfig, Connection, Endpoint};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+/// How long the far side may take to say that this side is in.
+const WELCOME: Duration = Duration::from_secs(10);
+/// How long a new tunnel may take, with a connection that has to be made first: the far side's own time to connect, and
+/// round trips of seconds.
+const OPENING: Duration = Duration::from_secs(20);
+/// How long a far side that is about to end may take for it.
+const ENDING: Duration = Duration::from_secs(10);
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+const MAX_PAUSE: Duration = Duration::from_secs(5);
+
+/// How to get to the far side.
+pub struct Way {
+    endpoint: Endpoint,
+    config: ClientConfig,
+    ticket: Ticket,
+    memory: Memory,
+}
+
+impl Way {
+    /// By this ticket.
+    pub fn new(ticket: Ticket, traffic: &Traffic) -> Result<Way> {
+        let me = Credentials::generate()?;
+        let (endpoint, config) = endpoint::client(&me, ALPN, setup::transport(traffic), &ticket)?;
+        Ok(Way { endpoint, config, ticket, memory: Memory::new() })
+    }
+
+    /// The endpoint of this side.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Connects and proves that this side has the ticket.
+    pub async fn connect(&self) -> Result<Opener> {
+        let connection = connect(&self.endpoint, &self.config, &self.ticket.addresses).await?;
+        let silent = || Failure::new(Kind::LostPeer, "the far side is connected but does not answer");
+        let welcome = timeout(WELCOME, self.introduce(&connection)).await.unwrap_or_else(|_| Err(silent()));
+        if let Err(failure) = welcome {
+            // Its own reason explains whatever failed here.
+            let failure = connection.close_reason().map_or(failure, |reason| connection_failure(&reason));
+            wire::close(&connection, &failure);
+            return Err(failure);
+        }
+        setup::follow_path(&connection);
+        Ok(Opener::new(connection, self.memory.clone()))
+    }
+
+    async fn introduce(&self, connection: &Connection) -> Result<()> {
+        let (mut send, mut recv) = connection.open_bi().await.map_err(|e| connection_failure(&e))?;
+        let proof = *proof(connection, &self.ticket.secret)?.as_bytes();
+        wire::send(&mut send, &Hello { proof }).await?;
+        wire::receive(&mut recv, MAX_MESSAGE).await.map(|Welcome| ())
+    }
+}
+
+/// Opens tunnels, over whichever connection there is.
+#[derive(Clone)]
+pub struct Link {
+    opener: watch::Receiver<Option<Opener>>,
+}
+
+impl Link {
+    /// Over the connections that [`keep`] makes known.
+    pub fn new(opener: Opener) -> (watch::Sender<Option<Opener>>, Link) {
+        let (known, opener) = watch::channel(Some(opener));
+        (known, Link { opener })
+    }
+
+    /// A tunnel to a target. Where the connection is lost, it waits a while for the next.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none, from either side.
+    pub async fn open(&self, target: &Target) -> Result<Tunnel, Refusal> {
+        let mut known = self.opener.clone();
+        let opening = async {
+            let opener = known.wait_for(Option::is_some).await.ok().and_then(|opener| opener.clone());
+            opener.ok_or(Refusal::NoFarSide)?.open(target.clone()).await
+        };
+        match timeout(OPENING, opening).await {
+            Ok(opened) => opened,
+            Err(_) if self.opener.borrow().is_none() => Err(Refusal::NoFarSide),
+            Err(_) => Err(Refusal::TimedOut),
+        }
+    }
+}
+
+/// Makes a new connection whenever the last one is lost. Returns why it is in vain to try again.
+pub async fn keep(way: &Way, known: watch::Sender<Option<Opener>>, reporter: &Reporter) -> Failure {
+    loop {
+        let opener = known.borrow().clone();
+        if let Some(opener) = opener {
+            let peer = shown(remote(opener.connection()));
+            let reason = connection_failure(&opener.connection().closed().await).message;
+            known.send_replace(None);
+            reporter.event(&Event::Lost { peer, reason });
+        }
+        match reconnect(way).await {
+            Ok(opener) => {
+                reporter.event(&Event::Connected { peer: shown(remote(opener.connection())) });
+                known.send_replace(Some(opener));
+            }
+            Err(failure) => return failure,
+        }
+    }
+}
+
+async fn reconnect(way: &Way) -> Result<Opener> {
+    let began = Instant::now();
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match way.connect().await {
+            // Who is about to end refuses everybody.
+            Err(failure) if !is_in_vain(&failure) || began.elapsed() < ENDING => {
+                sleep(pause).await;
+                pause = (pause * 2).min(MAX_PAUSE);
+            }
+            done => return done,
+        }
+    }
+}
+
+/// Whether another try will end in the same way.
+fn is_in_vain(failure: &Failure) -> bool {
+    matches!(failure.kind, Kind::WrongTicket | Kind::Version)
+}

@@ -1,0 +1,32 @@
+//! What a tunnel carried, and how it ended.
+
+use serde::Serialize;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How one direction of a tunnel ended, or all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// All has arrived.
+    Closed,
+    /// One of the two programs cut the connection off.
+    Reset,
+    /// The connection between the two sides of the proxy was lost.
+    Lost,
+}
+
+/// Bytes that a tunnel has carried so far.
+#[derive(Debug, Default)]
+pub struct Carried {
+    /// To the target.
+    pub up: AtomicU64,
+    /// From the target.
+    pub down: AtomicU64,
+}
+
+impl Carried {
+    /// To the target, and from it.
+    pub fn bytes(&self) -> (u64, u64) {
+        (self.up.load(Ordering::Relaxed), self.down.load(Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,74 @@
+//! `pcc proxy pipe`: one tunnel between standard input and output, for `ssh -o ProxyCommand`.
+
+use super::link::Way;
+use super::outcome::{Carried, End};
+use super::relay;
+use super::setup::Traffic;
+use super::target::Target;
+use crate::failure::{Context, Failure, Kind, Result};
+use crate::signals::Signals;
+use noq::VarInt;
+use std::fs::OpenOptions;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context as Task, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncWrite, Stdout, stdin, stdout};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::timeout;
+
+/// How long a tunnel may take.
+const OPENING: Duration = Duration::from_secs(20);
+/// How long the far side may take to hear the end.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// Connects standard input and output with a target, until both directions have ended.
+pub async fn run(ticket: &str, traffic: &Traffic, target: Target) -> Result<()> {
+    let way = Way::new(ticket.parse()?, traffic)?;
+    let mut signals = Signals::new().doing(|| "listen for signals")?;
+    // What ssh sends to its proxy when it ends.
+    let mut hangup = signal(SignalKind::hangup()).doing(|| "listen for signals")?;
+    let result = tokio::select! {
+        result = carry(&way, target) => result,
+        () = signals.next() => Err(Failure::new(Kind::Interrupted, "interrupted")),
+        _ = hangup.recv() => Err(Failure::new(Kind::Interrupted, "hung up")),
+    };
+    way.endpoint().close(VarInt::from_u32(Kind::Interrupted.code().into()), b"the other side has ended");
+    let _ = timeout(FAREWELL, way.endpoint().wait_idle()).await;
+    result
+}
+
+async fn carry(way: &Way, target: Target) -> Result<()> {
+    let opener = way.connect().await?;
+    let opened = timeout(OPENING, opener.open(target.clone())).await;
+    let tunnel = match opened {
+        Ok(Ok(tunnel)) => tunnel,
+        Ok(Err(refusal)) => return Err(Failure::new(Kind::Other, format!("{target}: {refusal}"))),
+        Err(_) => return Err(Failure::new(Kind::LostPeer, format!("{target}: the far side does not answer"))),
+    };
+    let carried = Carried::default();
+    match relay::pipe(stdin(), Output(stdout()), tunnel, &[], &carried.up, &carried.down).await {
+        End::Closed => Ok(()),
+        End::Reset => Err(Failure::new(Kind::Other, format!("{target}: the connection was reset"))),
+        End::Lost => Err(Failure::new(Kind::LostPeer, "the connection to the far side was lost")),
+    }
+}
+
+/// Standard output. Its end is seen by whoever reads it, although this process still runs.
+struct Output(Stdout);
+
+impl AsyncWrite for Output {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Task<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Task<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Task<'_>) -> Poll<io::Result<()>> {
+        ready!(Pin::new(&mut self.0).poll_flush(cx))?;
+        let nowhere = OpenOptions::new().write(true).open("/dev/null")?;
+        Poll::Ready(rustix::stdio::dup2_stdout(nowhere).map_err(io::Error::from))
+    }
+}

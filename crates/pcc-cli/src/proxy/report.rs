@@ -1,0 +1,118 @@
+//! What the user sees: lines on standard error, or JSON lines on standard output.
+
+use super::outcome::{Carried, End};
+use super::target::Target;
+use crate::failure::Failure;
+use crate::output::{json_lines, show, write};
+use indicatif::HumanBytes;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+/// Everything that is reported. With `--json`, one line each.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event<'a> {
+    /// The far side is ready.
+    Ticket { ticket: &'a str, addresses: &'a [SocketAddr] },
+    /// Programs can connect here.
+    Listening { kind: &'static str, address: SocketAddr },
+    /// The other side is connected and authenticated.
+    Connected { peer: String },
+    /// The connection to the other side is gone.
+    Lost { peer: String, reason: String },
+    /// Somebody without the ticket, or too many, were turned away.
+    Refused { peer: String, kind: &'static str, reason: String },
+    /// A program got no tunnel.
+    Denied { from: String, target: Option<String>, reason: String },
+    /// A tunnel has ended.
+    Closed { from: String, target: String, up: u64, down: u64, seconds: f64, end: End },
+    /// Nothing new is begun; so many tunnels are still open.
+    Draining { open: usize },
+    /// Something the user should know.
+    Note { message: &'a str },
+    /// This side has failed.
+    Error { kind: &'static str, code: u8, message: &'a str },
+}
+
+/// Shows events to the user, as text or as JSON.
+pub struct Reporter {
+    json: bool,
+}
+
+impl Reporter {
+    /// For a person or a log, or for a script.
+    pub fn new(json: bool) -> Reporter {
+        Reporter { json }
+    }
+
+    /// Reports an event.
+    pub fn event(&self, event: &Event<'_>) {
+        if self.json {
+            if let Ok(line) = json_lines([event]) {
+                // A script that stopped reading is no reason to stop.
+                let _ = show(&line);
+            }
+        } else {
+            // Nobody reads it.
+            let _ = writeln!(io::stderr(), "{}", line(event));
+        }
+    }
+
+    /// Prints the ticket. Unlike other output it is needed: without it nobody can connect.
+    pub fn ticket(&self, ticket: &str, addresses: &[SocketAddr]) -> io::Result<()> {
+        let event = Event::Ticket { ticket, addresses };
+        let line = if self.json {
+            json_lines([&event])?
+        } else {
+            self.event(&event);
+            format!("{ticket}\n")
+        };
+        match write(&line)? {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    /// Reports that a tunnel has ended.
+    pub fn closed(&self, from: String, target: &Target, began: Instant, carried: &Carried, end: End) {
+        let (up, down) = carried.bytes();
+        let seconds = began.elapsed().as_secs_f64();
+        self.event(&Event::Closed { from, target: target.to_string(), up, down, seconds, end });
+    }
+
+    /// Reports how this command failed.
+    pub fn failure(&self, failure: &Failure) {
+        let (kind, code) = (failure.kind.name(), failure.kind.code());
+        self.event(&Event::Error { kind, code, message: &failure.message });
+    }
+}
+
+fn line(event: &Event<'_>) -> String {
+    match event {
+        Event::Ticket { .. } => {
+            "On the other machine: pcc proxy connect or pcc proxy pipe, which ask for this ticket:".to_owned()
+        }
+        Event::Listening { kind, address } => format!("{kind}: listening on {address}"),
+        Event::Connected { peer } => format!("connected to {peer}"),
+        Event::Lost { peer, reason } => format!("lost {peer}: {reason}"),
+        Event::Refused { peer, reason, .. } => format!("refused {peer}: {reason}"),
+        Event::Denied { from, target: Some(target), reason } => format!("{from} -> {target}: {reason}"),
+        Event::Denied { from, target: None, reason } => format!("{from}: {reason}"),
+        Event::Closed { from, target, up, down, seconds, end } => {
+            let end = match end {
+                End::Closed => "closed",
+                End::Reset => "reset",
+                End::Lost => "lost with the connection",
+            };
+            format!("{from} -> {target}: {} up, {} down in {seconds:.1} s, {end}", HumanBytes(*up), HumanBytes(*down))
+        }
+        Event::Draining { open } => {
+            format!("ending: nothing new is begun, {open} connections are still open; once more to cut them off")
+        }
+        Event::Note { message } => (*message).to_owned(),
+        Event::Error { message, .. } => format!("error: {message}"),
+    }
+}

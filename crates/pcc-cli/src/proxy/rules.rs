@@ -1,0 +1,150 @@
+//! Where tunnels may lead.
+
+use super::public::is_public;
+use super::target::Target;
+use ipnet::IpNet;
+use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
+use tokio::net::lookup_host;
+
+/// Something that `--allow` names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowed {
+    host: Host,
+    /// Absent for all ports.
+    port: Option<u16>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Host {
+    Network(IpNet),
+    /// Looked up whenever it matters.
+    Name(String),
+}
+
+impl FromStr for Allowed {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Allowed, String> {
+        let wanted = || {
+            format!(
+                "{text:?} is neither HOST:PORT nor NETWORK:PORT; right are camera:554, 10.1.0.0/16:22, [fd00::/8]:443 and, for all ports, camera:*"
+            )
+        };
+        let (host, port) = text.rsplit_once(':').ok_or_else(wanted)?;
+        let port = match port {
+            "*" => None,
+            port => Some(port.parse().ok().filter(|port| *port > 0).ok_or_else(wanted)?),
+        };
+        let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let network = |text: &str| text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from)).ok();
+        let host = match inner {
+            Some(inner) => Host::Network(network(inner).ok_or_else(wanted)?),
+            None => match network(host).filter(|net| matches!(net, IpNet::V4(_))) {
+                Some(network) => Host::Network(network),
+                None => Host::Name(Target::new(host, 1).map_err(|why| format!("{text:?}: {why}"))?.host().to_owned()),
+            },
+        };
+        Ok(Allowed { host, port })
+    }
+}
+
+impl Allowed {
+    async fn names(&self, address: SocketAddr) -> bool {
+        if self.port.is_some_and(|port| port != address.port()) {
+            return false;
+        }
+        match &self.host {
+            Host::Network(network) => network.contains(&address.ip()),
+            Host::Name(name) => {
+                let found = lookup_host((name.as_str(), address.port())).await;
+                found.is_ok_and(|mut found| found.any(|found| found.ip().to_canonical() == address.ip()))
+            }
+        }
+    }
+}
+
+/// Where tunnels may lead.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    /// What is allowed although it is not of the public internet.
+    pub allow: Vec<Allowed>,
+    /// Whether nothing else is allowed.
+    pub only_allowed: bool,
+}
+
+impl Rules {
+    /// Whether a tunnel may lead to this address. It is what a name was resolved to, and what is connected to: a name that is
+    /// something else when it is looked up again leads nowhere else.
+    pub async fn allow(&self, address: SocketAddr) -> bool {
+        let address = SocketAddr::new(address.ip().to_canonical(), address.port());
+        if !self.only_allowed && is_public(address.ip()) && !is_of_this_machine(address.ip()) {
+            return true;
+        }
+        for allowed in &self.allow {
+            if allowed.names(address).await {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// A machine with a public address is not public by that.
+fn is_of_this_machine(ip: IpAddr) -> bool {
+    // Where they can't be listed, none is known not to be.
+    if_addrs::get_if_addrs().map_or(true, |interfaces| interfaces.iter().any(|interface| interface.ip() == ip))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(allow: &[&str], only_allowed: bool) -> Rules {
+        Rules { allow: allow.iter().map(|text| text.parse().unwrap()).collect(), only_allowed }
+    }
+
+    #[tokio::test]
+    async fn what_is_not_public_must_be_named() {
+        let rules = rules(&["127.0.0.1:80", "10.1.0.0/16:22", "[fd00::/8]:443", "10.9.9.9:*"], false);
+        for (address, allowed) in [
+            ("127.0.0.1:80", true),
+            ("[::ffff:127.0.0.1]:80", true),
+            ("127.0.0.1:81", false),
+            ("127.0.0.2:80", false),
+            ("10.1.200.3:22", true),
+            ("10.2.0.1:22", false),
+            ("[fd12::1]:443", true),
+            ("[fd12::1]:444", false),
+            ("10.9.9.9:1", true),
+            ("169.254.169.254:80", false),
+            ("1.1.1.1:25", true),
+        ] {
+            assert_eq!(rules.allow(address.parse().unwrap()).await, allowed, "{address}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_public_internet_can_be_left_out() {
+        let rules = rules(&["1.1.1.1:443"], true);
+        assert!(rules.allow("1.1.1.1:443".parse().unwrap()).await);
+        assert!(!rules.allow("1.1.1.1:80".parse().unwrap()).await);
+        assert!(!rules.allow("8.8.8.8:443".parse().unwrap()).await);
+    }
+
+    #[tokio::test]
+    async fn names_are_looked_up() {
+        let rules = rules(&["localhost:80"], false);
+        assert!(rules.allow("127.0.0.1:80".parse().unwrap()).await);
+        assert!(!rules.allow("127.0.0.1:81".parse().unwrap()).await);
+        assert!(!rules.allow("10.0.0.1:80".parse().unwrap()).await);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for text in ["camera", "camera:0", "camera:x", "[camera]:1", "10.0.0.0/33:1", "fd00::/8:443", ":80"] {
+            let error = text.parse::<Allowed>().unwrap_err();
+            assert!(error.contains(text), "{error}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Tunnels over a real connection, with another side that doesn't keep to the protocol.
+
+use super::credit::{Memory, START};
+use super::outcome::End;
+use super::protocol::{ALPN, RESET};
+use super::setup::{self, Traffic};
+use super::target::Target;
+use super::tunnel::{Opener, Wanted};
+use crate::peer::connecting::connect;
+use crate::peer::credentials::Credentials;
+use crate::peer::endpoint;
+use crate::peer::identity::Identity;
+use crate::peer::ticket::Ticket;
+use noq::{Connection, Endpoint, ReadError, VarInt, WriteError};
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, duplex};
+use tokio::time::timeout;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Both ends of a connection on which the near side may open streams.
+struct Ends {
+    near: Connection,
+    far: Connection,
+    _endpoints: [Endpoint; 2],
+}
+
+async fn ends() -> Ends {
+    let traffic = Traffic { controller: Default::default(), max_rate: None, timeout: 60 };
+    let identity = Identity::generate().unwrap();
+    let socket = endpoint::bind(Some("127.0.0.1:0".parse().unwrap())).unwrap();
+    let addresses = vec![socket.local_addr().unwrap()];
+    let server = endpoint::server(&identity, ALPN, setup::transport(&traffic), socket).unwrap();
+    let ticket = Ticket { certificate: identity.credentials.hash(), secret: identity.secret, addresses };
+    let me = Credentials::generate().unwrap();
+    let (client, config) = endpoint::client(&me, ALPN, setup::transport(&traffic), &ticket).unwrap();
+    let accept = async { server.accept().await.unwrap().await.unwrap() };
+    let (near, far) = tokio::join!(connect(&client, &config, &ticket.addresses), accept);
+    let near = near.unwrap();
+    far.set_max_concurrent_bi_streams(VarInt::from_u32(100));
+    [&near, &far].into_iter().for_each(setup::follow_path);
+    Ends { near, far, _endpoints: [client, server] }
+}
+
+fn target() -> Target {
+    "camera:554".parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_sends_more_than_was_granted_is_stopped() {
+    let ends = ends().await;
+    let hostile = async {
+        let (mut data, _credit) = ends.near.open_bi().await.unwrap();
+        let (mut grants, _answer) = ends.near.open_bi().await.unwrap();
+        grants.write_all(&START.to_le_bytes()).await.unwrap();
+        crate::peer::wire::send(&mut data, &super::protocol::Request { target: target() }).await.unwrap();
+        let written = async { while data.write(&[0; 4096]).await.is_ok() {} };
+        timeout(PATIENCE, written).await.expect("it goes on for ever");
+        let stopped = data.write(&[0]).await.unwrap_err();
+        assert!(matches!(stopped, WriteError::Stopped(_)), "{stopped}");
+    };
+    let honest = async {
+        let mut wanted = Wanted::next(&ends.far).await.unwrap();
+        assert_eq!(wanted.request().await.unwrap().target, target());
+        let tunnel = wanted.accept(&Memory::new()).await.unwrap();
+        // A program that reads nothing.
+        let (program, _other) = duplex(1);
+        assert_eq!(tunnel.inward.receive(program, &AtomicU64::new(0)).await, End::Reset);
+    };
+    tokio::join!(hostile, honest);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tunnel_carries_more_than_was_granted_at_first() {
+    const BYTES: usize = 40 * START as usize;
+    let ends = ends().await;
+    let memory = Memory::new();
+    let sends = async {
+        let opener = Opener::new(ends.near.clone(), memory.clone());
+        let tunnel = opener.open(target()).await.unwrap();
+        let count = AtomicU64::new(0);
+        assert_eq!(tunnel.outward.send(&vec![7; BYTES][..], b"early", &count).await, End::Closed);
+        assert_eq!(count.into_inner(), BYTES as u64 + 5);
+    };
+    let receives = async {
+        let mut wanted = Wanted::next(&ends.far).await.unwrap();
+        wanted.request().await.unwrap();
+        let tunnel = wanted.accept(&memory).await.unwrap();
+        let (program, mut other) = duplex(1000);
+        let (count, mut got) = (AtomicU64::new(0), Vec::new());
+        let (end, read) = tokio::join!(tunnel.inward.receive(program, &count), other.read_to_end(&mut got));
+        assert_eq!((end, read.unwrap()), (End::Closed, BYTES + 5));
+        assert!(got.starts_with(b"early") && got[5..].iter().all(|byte| *byte == 7));
+    };
+    timeout(PATIENCE, async { tokio::join!(sends, receives) }).await.expect("it hangs");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_dropped_does_not_look_complete() {
+    let ends = ends().await;
+    let near = async { drop(Opener::new(ends.near.clone(), Memory::new()).open(target()).await.unwrap()) };
+    let far = async {
+        let (mut grants, mut request) = ends.far.accept_bi().await.unwrap();
+        let (mut answer, _) = ends.far.accept_bi().await.unwrap();
+        crate::peer::wire::send(&mut answer, &super::protocol::Answer::Ok(())).await.unwrap();
+        let mut bytes = [0; 100];
+        let end = async {
+            while request.read(&mut bytes).await?.is_some() {}
+            Ok(())
+        };
+        assert_eq!(timeout(PATIENCE, end).await.expect("an end"), Err(ReadError::Reset(RESET)));
+        let refused = async { while grants.write(&[0; 8]).await.is_ok() {} };
+        timeout(PATIENCE, refused).await.expect("nobody wants credit");
+    };
+    tokio::join!(near, far);
+}

@@ -1,0 +1,112 @@
+//! A tunnel: the streams of one TCP connection, at either side.
+
+use super::credit::Memory;
+use super::inward::{Grants, Inward};
+use super::outward::Outward;
+use super::protocol::{Answer, MAX_MESSAGE, Refusal, Request};
+use super::target::Target;
+use crate::failure::{Failure, Kind, Result};
+use crate::peer::wire;
+use noq::{Connection, ConnectionError, RecvStream, SendStream};
+use std::sync::Arc;
+use tokio::sync::Mutex;
+
+/// Both directions of the data, ready to be used.
+pub struct Tunnel {
+    /// What this side's program sends.
+    pub outward: Outward,
+    /// What comes for it.
+    pub inward: Inward,
+}
+
+type Stream = (SendStream, RecvStream);
+
+/// Opens tunnels over a connection.
+#[derive(Clone)]
+pub struct Opener {
+    connection: Connection,
+    /// The two streams of a tunnel must follow each other.
+    turn: Arc<Mutex<()>>,
+    memory: Memory,
+}
+
+impl Opener {
+    /// Over this connection.
+    pub fn new(connection: Connection, memory: Memory) -> Opener {
+        Opener { connection, turn: Arc::default(), memory }
+    }
+
+    /// The connection.
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// A tunnel to a target, if the other side connects to it.
+    ///
+    /// # Errors
+    ///
+    /// The other side's reason; [`Refusal::NoFarSide`] when the connection ends.
+    pub async fn open(&self, target: Target) -> Result<Tunnel, Refusal> {
+        let ((send, credit), (grants, mut receive)) = self.streams().await.map_err(|_| Refusal::NoFarSide)?;
+        let (mut outward, mut grants) = (Outward::new(send, credit), Grants::new(grants, &self.memory));
+        grants.announce().await.map_err(|_| Refusal::NoFarSide)?;
+        outward.message(&Request { target }).await.map_err(|_| Refusal::NoFarSide)?;
+        wire::receive::<Answer>(&mut receive, MAX_MESSAGE).await.map_err(|_| Refusal::NoFarSide)??;
+        let inward = Inward::new(receive, grants, self.connection.clone()).map_err(|_| Refusal::NoFarSide)?;
+        Ok(Tunnel { outward, inward })
+    }
+
+    /// Two streams that follow each other, even if whoever wants them goes away meanwhile.
+    async fn streams(&self) -> Result<(Stream, Stream), ConnectionError> {
+        let (connection, turn) = (self.connection.clone(), self.turn.clone());
+        let opening = tokio::spawn(async move {
+            let _turn = turn.lock().await;
+            Ok((connection.open_bi().await?, connection.open_bi().await?))
+        });
+        opening.await.unwrap_or(Err(ConnectionError::LocallyClosed))
+    }
+}
+
+/// A tunnel that the other side wants.
+pub struct Wanted {
+    connection: Connection,
+    request: RecvStream,
+    grants: SendStream,
+    send: SendStream,
+    credit: RecvStream,
+}
+
+impl Wanted {
+    /// The next one.
+    ///
+    /// # Errors
+    ///
+    /// When the connection ends.
+    pub async fn next(connection: &Connection) -> Result<Wanted, ConnectionError> {
+        let (grants, request) = connection.accept_bi().await?;
+        let (send, credit) = connection.accept_bi().await?;
+        Ok(Wanted { connection: connection.clone(), request, grants, send, credit })
+    }
+
+    /// Where it is to lead.
+    pub async fn request(&mut self) -> Result<Request> {
+        wire::receive(&mut self.request, MAX_MESSAGE).await
+    }
+
+    /// Says that there is a connection to the target.
+    pub async fn accept(self, memory: &Memory) -> Result<Tunnel> {
+        let mut outward = Outward::new(self.send, self.credit);
+        outward.message(&Answer::Ok(())).await?;
+        let inward = Inward::new(self.request, Grants::new(self.grants, memory), self.connection);
+        let inward = inward.map_err(|e| Failure::new(Kind::Other, e))?;
+        Ok(Tunnel { outward, inward })
+    }
+
+    /// Says why there is none.
+    pub async fn refuse(self, refusal: Refusal) {
+        let mut outward = Outward::new(self.send, self.credit);
+        if outward.message(&Answer::Err(refusal)).await.is_ok() {
+            outward.finish();
+        }
+    }
+}

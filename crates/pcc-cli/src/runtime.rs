@@ -1,0 +1,18 @@
+//! The runtime of commands that use the network.
+
+use crate::failure::{Failure, Result};
+use tokio::runtime::Builder;
+
+/// Does the work of a command to its end.
+///
+/// # Errors
+///
+/// How the work failed, or that there is no runtime.
+pub fn run(work: impl Future<Output = Result<()>>) -> Result<()> {
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.map_err(|e| Failure::io("start the runtime", &e))?;
+    let result = runtime.block_on(work);
+    // A thread that is busy with a disk, or waits for a terminal, must not keep the command from ending.
+    runtime.shutdown_background();
+    result
+}

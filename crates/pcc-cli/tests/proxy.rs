@@ -1,0 +1,14 @@
+//! `pcc proxy` over loopback.
+
+#[allow(dead_code, reason = "what only transfers need")]
+mod common;
+#[path = "proxy/endings.rs"]
+mod endings;
+#[path = "proxy/paths.rs"]
+mod paths;
+#[path = "proxy/requests.rs"]
+mod requests;
+#[path = "proxy/support.rs"]
+mod support;
+#[path = "proxy/traffic.rs"]
+mod traffic;
