@@ -25,8 +25,9 @@ const MAX_RTT: f64 = 600.0;
 /// Round-trip times in seconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Delay {
-    /// The smallest round-trip time.
-    base: Option<f64>,
+    /// The smallest round-trip time of the last `memory` seconds.
+    base: WindowedMin,
+    memory: f64,
     /// The smallest one of the time that a standing queue is measured over.
     standing: WindowedMin,
     smoothed: Option<f64>,
@@ -48,6 +49,11 @@ pub(super) struct Delay {
 }
 
 impl Delay {
+    /// Nothing was seen yet.
+    pub fn new(memory: f64) -> Delay {
+        Delay { memory, ..Delay::default() }
+    }
+
     /// Takes in an acknowledged packet.
     pub fn on_acked(&mut self, packet: &AckedPacket) {
         // A multiplication instead of the division in `as_secs_f64`.
@@ -75,12 +81,12 @@ impl Delay {
         self.longest_gap = self.longest_gap.max(gap);
         let window = (smoothed / 2.0).min(STANDING_SECONDS).max(STANDING_PACKETS * packet_time).max(GAPS * self.gap);
         self.standing.update(now, smallest, window);
-        self.base = Some(self.base.map_or(smallest, |base| base.min(smallest)));
+        self.base.update(now, smallest, self.memory);
     }
 
     /// The smallest round-trip time there is without a queue; zero before the first sample.
     pub fn base(&self) -> f64 {
-        self.base.unwrap_or(0.0)
+        self.base.get().unwrap_or(0.0)
     }
 
     /// A round trip has passed.
