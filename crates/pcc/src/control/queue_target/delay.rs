@@ -12,6 +12,8 @@ const STANDING_PACKETS: f64 = 8.0;
 const GAPS: f64 = 1.5;
 /// How many times the mean step up and down again noise reaches.
 const NOISE_STEPS: f64 = 2.0;
+/// The same for who yields, of the mean step as it is now: with more it takes more beside others, with less it yields to noise.
+const YIELDING_NOISE_STEPS: f64 = 8.0;
 /// The background follows what is less than it with a gain of one part in so many.
 const DOUBT: f64 = 64.0;
 /// A background of less than one part in so many of the round trip is small.
@@ -134,6 +136,11 @@ impl Delay {
     /// How far round-trip times go up and down from packet to packet.
     pub fn unsteady(&self) -> f64 {
         NOISE_STEPS * self.largest_step
+    }
+
+    /// What may be noise of all that stands now, for who yields to everything else.
+    pub fn noise(&self) -> f64 {
+        YIELDING_NOISE_STEPS * self.step
     }
 
     /// What stands is noise, as far as round-trip times go up and down from packet to packet: no queue does.

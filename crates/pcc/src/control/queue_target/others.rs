@@ -33,8 +33,9 @@ impl QueueTargetControl {
         }
         let found = self.competition.on_round(round, &view);
         if !self.config.competes {
-            // Whoever keeps the queue may have it.
+            // Whoever keeps the queue may have it; noise is nobody's.
             self.competition.competes = false;
+            self.delay.set_background(excess.min(self.delay.noise()));
             return;
         }
         match found {
