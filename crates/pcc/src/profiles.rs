@@ -254,12 +254,12 @@ pub fn queue_target() -> Profile {
     }
 }
 
-/// A scavenger (Proteus, SIGCOMM 2020, has the idea): [`queue_target`] that wants a sixtieth of its packets in the queue, and takes no queue
-/// for background. With 0.1 packets it has 4.9 % of a link beside one `queue_target`, with 0.05 it has 3.3 % (docs/weights.md).
+/// A scavenger (Proteus, SIGCOMM 2020, has the idea): [`queue_target`] that wants a hundredth of its packets in the queue, and takes no
+/// queue for background. With 0.05 packets it has 3.8 % of a link beside one `queue_target`, with 0.03 it has 2.9 % (docs/weights.md).
 pub fn scavenger() -> Profile {
     Profile {
         name: SCAVENGER.into(),
-        utility: UtilityConfig::Logarithmic(utility::Logarithmic { packets: 0.05, ..utility::Logarithmic::DEFAULT }),
+        utility: UtilityConfig::Logarithmic(utility::Logarithmic { packets: 0.03, ..utility::Logarithmic::DEFAULT }),
         control: ControlConfig::QueueTarget(QueueTargetConfig { competes: false, ..queue_target_control() }),
         ..queue_target()
     }
