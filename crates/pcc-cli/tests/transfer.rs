@@ -15,6 +15,8 @@ mod power;
 mod senders;
 #[path = "transfer/tickets.rs"]
 mod tickets;
+#[path = "transfer/weights.rs"]
+mod weights;
 
 use common::{Relay, forge, names, receiver, sender, sender_command, start, tree, write_file};
 use std::fs;

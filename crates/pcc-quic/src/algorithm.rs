@@ -1,7 +1,7 @@
 //! The controllers that can be chosen by name.
 
-use pcc::Profile;
 use pcc::profiles::{self, Entry};
+use pcc::{Profile, Weight};
 use std::fmt;
 use std::str::FromStr;
 
@@ -57,6 +57,11 @@ impl Algorithm {
             Algorithm::Pcc(entry) => Some(entry.profile()),
             Algorithm::Cubic | Algorithm::NewReno | Algorithm::Bbr3 => None,
         }
+    }
+
+    /// Whether connections that share a bottleneck can divide it by weights.
+    pub fn has_weight(self) -> bool {
+        self.profile().is_some_and(|profile| profile.with_weight(Weight::default()).is_some())
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::{Algorithm, Factory, Start, windows};
 use noq::{AckFrequencyConfig, IdleTimeout, TransportConfig, VarInt};
 use noq_proto::congestion::{Bbr3Config, CubicConfig, NewRenoConfig};
-use pcc::{Observer, Profile, Rate};
+use pcc::{Observer, Profile, Rate, Weight};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +31,8 @@ pub struct Transport {
     pub algorithm: Algorithm,
     /// A rate to stay below, `None` for no limit.
     pub max_rate: Option<Rate>,
+    /// The weight among connections of its kind, `None` for 1. Only algorithms that [have one](Algorithm::has_weight) follow it.
+    pub weight: Option<Weight>,
     /// The seed of the controller's random choices.
     pub seed: u64,
 }
@@ -55,7 +57,10 @@ impl Transport {
     fn config_of(&self, make: impl FnOnce(Profile) -> Factory) -> TransportConfig {
         let mut config = base();
         match (self.algorithm, self.algorithm.profile()) {
-            (_, Some(profile)) => {
+            (_, Some(mut profile)) => {
+                if let Some(weighted) = self.weight.clone().and_then(|weight| profile.clone().with_weight(weight)) {
+                    profile = weighted;
+                }
                 let mut factory = make(profile).with_seed(self.seed);
                 if let Some(max) = self.max_rate {
                     factory = factory.with_max_rate(max);

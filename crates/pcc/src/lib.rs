@@ -23,6 +23,7 @@ pub mod quantity;
 mod text;
 mod units;
 pub mod utility;
+mod weight;
 
 pub use contract::{AckedPacket, CongestionControl, Ecn, LostPacket, SentPacket};
 pub use control::{Cut, Limits, PathState, Phase, RateControl};
@@ -33,3 +34,4 @@ pub use packets::PacketTable;
 pub use profile::Profile;
 pub use units::{Rate, Time};
 pub use utility::Utility;
+pub use weight::{InvalidWeight, Weight};

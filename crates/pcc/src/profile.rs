@@ -4,6 +4,7 @@ use crate::control::{ControlConfig, RateBounds};
 use crate::controller::{Guards, Pcc};
 use crate::units::Rate;
 use crate::utility::UtilityConfig;
+use crate::weight::Weight;
 use alloc::borrow::Cow;
 
 /// Everything that defines a controller.
@@ -58,6 +59,14 @@ impl Profile {
     pub fn with_first_rate(mut self, rate: Rate) -> Profile {
         *self.control.first_rate_mut() = rate;
         self
+    }
+
+    /// The same with a weight among flows of its kind, which may change while controllers run. `None` for a profile that knows no weights:
+    /// `queue-target` and `scavenger` do.
+    #[must_use]
+    pub fn with_weight(mut self, weight: Weight) -> Option<Profile> {
+        *self.control.weight_mut()? = weight;
+        Some(self)
     }
 
     /// The smallest and the largest rate.

@@ -2,6 +2,7 @@
 
 use crate::units::Rate;
 use crate::utility::Utility;
+use crate::weight::Weight;
 use alloc::sync::Arc;
 use core::fmt;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
@@ -44,6 +45,20 @@ impl Visitor<'_> for RateVisitor {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Rate, E> {
         text.parse().map_err(E::custom)
+    }
+}
+
+impl Serialize for Weight {
+    /// A number.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.get())
+    }
+}
+
+impl<'de> Deserialize<'de> for Weight {
+    /// A number from [`Weight::MIN`] to [`Weight::MAX`].
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Weight, D::Error> {
+        Weight::new(f64::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 

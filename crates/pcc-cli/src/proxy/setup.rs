@@ -31,7 +31,8 @@ pub struct Traffic {
 /// at once.
 pub fn transport(traffic: &Traffic) -> TransportConfig {
     let seed = fastrand::u64(..);
-    let mut config = Transport { algorithm: traffic.controller, max_rate: traffic.max_rate, seed }.config();
+    let mut config =
+        Transport { algorithm: traffic.controller, max_rate: traffic.max_rate, weight: None, seed }.config();
     config.stream_receive_window(window(windows::CAP));
     config.datagram_receive_buffer_size(None);
     let timeout = Duration::from_secs(traffic.timeout.into());

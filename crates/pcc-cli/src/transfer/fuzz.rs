@@ -5,13 +5,13 @@
 
 use super::bitmap::Bitmap;
 use super::blocks::{self, BLOCK};
-use crate::peer::credentials::SenderId;
 use super::journal::Journal;
 use super::manifest::{Entry, Manifest, Mtime, What};
 use super::protocol::{Answer, Hello, RECORD_LEN, Record};
 use super::staging::{Holder, Staging};
 use super::store::{Admitted, Store};
 use super::tests::RULES;
+use crate::peer::credentials::SenderId;
 use crate::peer::ticket::{MAX_ADDRESSES, PREFIX, Ticket};
 use bolero::check;
 use data_encoding::BASE32_NOPAD;

@@ -1,14 +1,14 @@
 //! A hostile receiver, made of the same parts as the real one, to which a real sender connects.
 
-use crate::peer::credentials::Credentials;
-use crate::failure::{Failure, Kind, Result};
-use crate::peer::identity::Identity;
 use super::progress::Reporter;
 use super::protocol::{Answer, Hello};
-use crate::peer::wire::{self, connection_failure};
 use super::selection::{Links, Selection};
-use crate::peer::ticket::Ticket;
 use super::{endpoint, sender};
+use crate::failure::{Failure, Kind, Result};
+use crate::peer::credentials::Credentials;
+use crate::peer::identity::Identity;
+use crate::peer::ticket::Ticket;
+use crate::peer::wire::{self, connection_failure};
 use noq::{Connection, Endpoint, RecvStream, SendStream};
 use pcc_quic::Transport;
 use std::path::Path;

@@ -42,8 +42,8 @@ use crate::runtime;
 use anyhow::Context;
 use choice::Welcome;
 use commit::Rules;
-
-use pcc::Rate;
+use pcc::profiles::SCAVENGER;
+use pcc::{Rate, Weight};
 use pcc_lab::quantity;
 use pcc_quic::{Algorithm, Transport};
 use progress::{Event, Reporter};
@@ -81,6 +81,8 @@ const SEND_EXAMPLES: &str = "\
 Examples:
   pcc send photos/ notes.txt                               send a folder and a file; asks for the ticket
   pcc send --max-rate 50mbit --ticket-file t backup.tar    leave room for others; the ticket is in the file t
+  pcc send --background backup.tar                         take only what others leave of the path
+  pcc send --weight 0.3 b.iso                              beside another pcc send with --weight 0.7: 30 % of the path
   pcc send --dry-run --exclude '*.tmp' photos/             list what would be sent
   PCC_TICKET=pcc1aeb... pcc send --controller cubic a.iso  compare congestion controllers
 
@@ -130,6 +132,12 @@ pub struct SendArgs {
         help = format!("The congestion controller: {}", Algorithm::names())
     )]
     controller: Algorithm,
+    /// Take only what other traffic leaves, and all when there is none: the controller scavenger
+    #[arg(long, conflicts_with = "controller")]
+    background: bool,
+    /// The share beside other transfers over the same bottleneck, in proportion to theirs, from 0.01 to 100 [default: 1]
+    #[arg(long)]
+    weight: Option<Weight>,
     /// Never send faster than this, for example 50mbit
     #[arg(long, value_name = "RATE", value_parser = quantity::rate)]
     max_rate: Option<Rate>,
@@ -187,8 +195,8 @@ pub struct RecvArgs {
 /// Runs `pcc send`.
 pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
     let reporter = Arc::new(Reporter::new(args.json));
-    let SendArgs { paths, ticket_file, exclude, links, strict, controller, max_rate, timeout, qlog, dry_run, .. } =
-        args;
+    let algorithm = algorithm(&args)?;
+    let SendArgs { paths, ticket_file, exclude, links, strict, weight, max_rate, timeout, qlog, dry_run, .. } = args;
     if paths.iter().any(|path| path.to_str().is_some_and(asking::is_ticket) && !path.exists()) {
         return Err(usage(asking::NO_ARGUMENT));
     }
@@ -198,7 +206,7 @@ pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
         return Ok(finish(&reporter, work));
     }
     let ticket = asking::ticket(ticket_file.as_deref(), "pcc recv")?;
-    let transport = Transport { algorithm: controller, max_rate, seed: fastrand::u64(..) };
+    let transport = Transport { algorithm, max_rate, weight, seed: fastrand::u64(..) };
     let qlog = qlog.map(|file| Qlog::create(&file).with_context(|| format!("can't write {}", file.display())));
     let qlog = qlog.transpose()?;
     let transport = qlog.as_ref().map_or_else(|| transport.config(), |qlog| qlog.config(&transport));
@@ -214,6 +222,16 @@ pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
     let code = finish(&reporter, work);
     qlog.map_or(Ok(()), |qlog| qlog.finish()).context("can't write the qlog")?;
     Ok(code)
+}
+
+/// The controller that the options ask for.
+fn algorithm(args: &SendArgs) -> anyhow::Result<Algorithm> {
+    let algorithm = if args.background { SCAVENGER.parse()? } else { args.controller };
+    if args.weight.is_some() && !algorithm.has_weight() {
+        let weighted: Vec<_> = Algorithm::all().filter(|other| other.has_weight()).map(Algorithm::name).collect();
+        return Err(usage(format!("{algorithm} knows no weights; the controllers that do: {}", weighted.join(", "))));
+    }
+    Ok(algorithm)
 }
 
 /// Runs `pcc recv`.

@@ -89,7 +89,9 @@ impl Control {
         errors: &PacingErrors,
     ) -> TransportConfig {
         let recipe = match self {
-            Control::Noq(algorithm) => return Transport { algorithm: *algorithm, max_rate: None, seed }.config(),
+            Control::Noq(algorithm) => {
+                return Transport { algorithm: *algorithm, seed, ..Transport::default() }.config();
+            }
             Control::Lab(recipe) => recipe.clone(),
         };
         let errors = errors.clone();

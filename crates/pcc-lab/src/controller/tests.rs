@@ -112,7 +112,7 @@ fn builds_with_the_seed() {
 fn says_what_is_unknown_and_what_there_is() {
     let unknown = error("name = \"vivace-lateny\"");
     let expected = "there is no controller \"vivace-lateny\" (did you mean \"vivace-latency\"?); there are \
-                    allegro-2015, vivace-paper, vivace-2018-loss, vivace-2018-latency, vivace-loss, queue-target, \
+                    allegro-2015, vivace-paper, vivace-2018-loss, vivace-2018-latency, vivace-loss, scavenger, queue-target, \
                     vivace-latency, ";
     assert!(unknown.starts_with(expected), "{unknown}");
     assert!(unknown.ends_with(&pcc_baselines::names().collect::<Vec<_>>().join(", ")), "{unknown}");
@@ -170,6 +170,10 @@ fn says_which_value_is_wrong() {
     assert_eq!(
         error("set.control.gradient-filter.threshhold = 0.01"),
         "control.gradient-filter: unknown variant `threshhold`, expected `threshold` or `quantise`"
+    );
+    assert_eq!(
+        parsed("name = \"queue-target\"\nset.control.weight = 0").check().unwrap_err().to_string(),
+        "control.weight: a weight is a number from 0.01 to 100"
     );
     assert_eq!(error("set.guards = 3"), "guards: invalid type: integer `3`, expected struct Guards");
 }

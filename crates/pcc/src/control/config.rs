@@ -5,6 +5,7 @@ use super::queue_target::{QueueTargetConfig, QueueTargetControl};
 use super::vivace::{VivaceConfig, VivaceControl};
 use super::{RateBounds, RateControl};
 use crate::units::Rate;
+use crate::weight::Weight;
 use alloc::boxed::Box;
 
 /// A rate control algorithm and its constants.
@@ -49,6 +50,14 @@ impl ControlConfig {
             ControlConfig::Allegro(config) => &mut config.bounds,
             ControlConfig::Vivace(config) => &mut config.bounds,
             ControlConfig::QueueTarget(config) => &mut config.bounds,
+        }
+    }
+
+    /// The weight of a flow among its kind, to be changed; `None` where there is none.
+    pub(crate) fn weight_mut(&mut self) -> Option<&mut Weight> {
+        match self {
+            ControlConfig::Allegro(_) | ControlConfig::Vivace(_) => None,
+            ControlConfig::QueueTarget(config) => Some(&mut config.weight),
         }
     }
 

@@ -15,12 +15,12 @@ mod tracer;
 
 use super::choice::Welcome;
 use super::commit::Rules;
-use crate::peer::credentials::Credentials;
 use super::progress::Reporter;
 use super::receiver::{Options, Receiver};
 use super::selection::{Links, Selection};
 use super::sender;
 use super::tests::RULES;
+use crate::peer::credentials::Credentials;
 use cut::Cut;
 use disk::{Disk, Op};
 use fastrand::Rng;

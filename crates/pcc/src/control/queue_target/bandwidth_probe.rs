@@ -23,7 +23,8 @@ const GROWS: f64 = 3.0;
 impl QueueTargetControl {
     /// Takes in a round trip; begins a probe if it is time for one.
     pub(super) fn look_for_more(&mut self, round: &Round, now: Time) {
-        if self.start.is_some() || self.is_draining() || self.loss.is_testing() || self.competition.competes {
+        let busy = self.start.is_some() || self.is_draining() || self.loss.is_testing();
+        if busy || self.competition.competes || !self.config.competes {
             self.yielding = Yielding::default();
             return;
         }

@@ -2,6 +2,7 @@
 
 use crate::control::RateBounds;
 use crate::units::Rate;
+use crate::weight::Weight;
 
 /// Constants of a rate control that holds a number of packets in the queue.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,11 +18,14 @@ pub struct QueueTargetConfig {
     pub first_rate: Rate,
     /// The pacing rate as a multiple of the window per round trip.
     pub pacing: f64,
+    /// A factor on the packets in the queue that the utility wants: flows of this kind that share a queue divide the path by it.
+    pub weight: Weight,
     /// Drains, which find out what of the delay isn't its own.
     pub drain: DrainConfig,
     /// Experiments that find out what of the loss isn't its own.
     pub loss: LossConfig,
-    /// Whether it competes with others that keep the queue full.
+    /// Whether it competes with others that keep the queue full. Else it yields to them: a queue that stands isn't background, whoever
+    /// keeps it.
     pub competes: bool,
     /// The smallest and the largest rate.
     pub bounds: RateBounds,

@@ -11,6 +11,8 @@ const STANDING_SECONDS: f64 = 0.02;
 const STANDING_PACKETS: f64 = 8.0;
 /// Acknowledgements may come in bundles; the standing queue is seen over so many gaps between them at least.
 const GAPS: f64 = 1.5;
+/// What may be noise for who yields: so many times the mean step. With more it takes more beside others, with less it yields to noise.
+const NOISE_STEPS: f64 = 8.0;
 /// The background follows what is less than it with a gain of one part in so many.
 const DOUBT: f64 = 64.0;
 /// A background of less than one part in so many of the round trip is small.
@@ -24,8 +26,9 @@ const MAX_RTT: f64 = 600.0;
 /// Round-trip times in seconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Delay {
-    /// The smallest round-trip time.
-    base: Option<f64>,
+    /// The smallest round-trip time of the last `memory` seconds.
+    base: WindowedMin,
+    memory: f64,
     /// The smallest one of the time that a standing queue is measured over.
     standing: WindowedMin,
     smoothed: Option<f64>,
@@ -36,6 +39,10 @@ pub(super) struct Delay {
     /// What stands although none of it is ours: noise, or a queue that others keep.
     background: f64,
     held_up: HeldUp,
+    /// The last round-trip time, how far it was from the one before, and the mean step where steps alternate up and down.
+    last: Option<f64>,
+    difference: f64,
+    step: f64,
     /// The longest time without acknowledgements in a round trip: the mean, and that of the present one.
     gap: f64,
     longest_gap: f64,
@@ -43,6 +50,11 @@ pub(super) struct Delay {
 }
 
 impl Delay {
+    /// Nothing was seen yet.
+    pub fn new(memory: f64) -> Delay {
+        Delay { memory, ..Delay::default() }
+    }
+
     /// Takes in an acknowledged packet.
     pub fn on_acked(&mut self, packet: &AckedPacket) {
         // A multiplication instead of the division in `as_secs_f64`.
@@ -60,17 +72,22 @@ impl Delay {
         let smoothed = self.smoothed.map_or(newest, |smoothed| smoothed + (newest - smoothed) / 8.0);
         self.smoothed = Some(smoothed);
         self.held_up.add(sent, newest);
+        if let Some(last) = self.last.replace(newest) {
+            let before = core::mem::replace(&mut self.difference, newest - last);
+            let step = if before * self.difference < 0.0 { before.abs().min(self.difference.abs()) } else { 0.0 };
+            self.step += (step - self.step) / 16.0;
+        }
         let gap = self.last_batch.map_or(0.0, |last| now - last);
         self.last_batch = Some(now);
         self.longest_gap = self.longest_gap.max(gap);
         let window = (smoothed / 2.0).min(STANDING_SECONDS).max(STANDING_PACKETS * packet_time).max(GAPS * self.gap);
         self.standing.update(now, smallest, window);
-        self.base = Some(self.base.map_or(smallest, |base| base.min(smallest)));
+        self.base.update(now, smallest, self.memory);
     }
 
     /// The smallest round-trip time there is without a queue; zero before the first sample.
     pub fn base(&self) -> f64 {
-        self.base.unwrap_or(0.0)
+        self.base.get().unwrap_or(0.0)
     }
 
     /// A round trip has passed.
@@ -118,6 +135,11 @@ impl Delay {
     /// The delay that may be noise.
     pub fn noise(&self) -> f64 {
         self.held_up.noise()
+    }
+
+    /// What may be noise of all that stands now, for who yields to everything else.
+    pub fn noise_now(&self) -> f64 {
+        NOISE_STEPS * self.step
     }
 
     /// What stands is noise, as far as it may be.

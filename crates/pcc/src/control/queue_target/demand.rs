@@ -5,12 +5,12 @@ use crate::units::Rate;
 use crate::utility::Utility;
 
 /// The packets that may be wanted.
-const LEAST: f64 = 0.1;
+const LEAST: f64 = 1e-6;
 const MOST: f64 = 10_000.0;
 /// How far rates are compared apart, as a fraction.
 const STEP: f64 = 0.05;
 /// Halvings of the range of answers, on a logarithmic scale: good for a part in a thousand.
-const HALVINGS: u32 = 14;
+const HALVINGS: u32 = 15;
 
 /// The number of own packets in the queue at which the slope of `utility` over the rate is zero, for a flow of `window` packets of `packet`
 /// bytes that takes all prices as given: each further packet would cost the delay of the queue as it stands.

@@ -51,6 +51,9 @@ const FAST: f64 = 0.25;
 const CAREFUL: f64 = 0.08;
 /// A window of which less is in flight isn't used, and doesn't grow.
 const USED: f64 = 0.7;
+/// Who yields forgets the smallest round-trip time after so many seconds (BBR, 2016; Copa, NSDI 2018): else it would yield for ever to a
+/// path that became longer.
+const FORGETS: f64 = 10.0;
 
 /// The rate control that holds a number of packets in the queue.
 #[derive(Debug)]
@@ -86,7 +89,7 @@ impl QueueTargetControl {
             rng: fastrand::Rng::with_seed(seed),
             packet: 1200.0,
             packet_time: 0.0,
-            delay: Delay::default(),
+            delay: Delay::new(if config.competes { f64::INFINITY } else { FORGETS }),
             rounds: Rounds::default(),
             window: Window::new(LEAST),
             wanted: 1.0,
@@ -171,7 +174,8 @@ impl QueueTargetControl {
         let window = self.current_window();
         // A window holds whole packets.
         self.used = round.in_flight as f64 + self.packet >= USED * window * self.packet;
-        self.wanted = demand::wanted_in_queue(utility, window.max(4.0), self.packet, base.max(1e-6));
+        let wanted = demand::wanted_in_queue(utility, window.max(4.0), self.packet, base.max(1e-6));
+        self.wanted = self.config.weight.get() * wanted;
         self.on_probe_round();
         let queue = self.queue();
         if let Some(start) = &mut self.start {

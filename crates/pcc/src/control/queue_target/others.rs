@@ -31,7 +31,14 @@ impl QueueTargetControl {
             self.jump(window, now);
             return;
         }
-        match self.competition.on_round(round, &view) {
+        let found = self.competition.on_round(round, &view);
+        if !self.config.competes {
+            // Whoever keeps the queue may have it; noise is nobody's.
+            self.competition.competes = false;
+            self.delay.set_background(excess.min(self.delay.noise_now()));
+            return;
+        }
+        match found {
             Found::Nothing => {}
             Found::Drained(remains) => {
                 let background = self.delay.background();
@@ -45,12 +52,8 @@ impl QueueTargetControl {
             }
             Found::Others(window, remains) => {
                 self.delay.set_background(remains);
-                if self.config.competes {
-                    self.jump(window.max(self.window.packets), now);
-                    self.competition.more = self.window.packets * self.queue() / standing;
-                } else {
-                    self.competition.competes = false;
-                }
+                self.jump(window.max(self.window.packets), now);
+                self.competition.more = self.window.packets * self.queue() / standing;
             }
         }
     }

@@ -1,0 +1,104 @@
+//! How flows divide a bottleneck by weight, and what a scavenger takes.
+
+use pcc::{Event, Observer, Profile, Rate, Time, Weight};
+use pcc_lab::link::PathConfig;
+use pcc_lab::report::RunReport;
+use pcc_lab::run::simulate_all;
+use pcc_lab::scenario::Plan;
+use pcc_lab::sim::{FlowConfig, Simulation};
+use std::time::Duration;
+
+/// All cases of a scenario with two seeds.
+fn runs(scenario: &str) -> Vec<RunReport> {
+    let runs = simulate_all(&Plan::parse("weights.toml", scenario, &[]).unwrap(), &[1, 2], 2, &|_| {}).unwrap();
+    assert!(!runs.is_empty());
+    runs
+}
+
+/// From the tenth second on two flows have the shares that their weights ask for, within ten points.
+#[test]
+fn flows_divide_a_link_by_weight() {
+    for run in runs(
+        "duration = '20s'\nmeasure-from = '10s'\n[[link]]\nrate = '100mbit'\ndelay = '20ms'\nqueue = '500kB'\n\
+         [[flow]]\nname = 'a'\ncontroller = 'queue-target'\n[[flow]]\nname = 'b'\ncontroller = 'queue-target'\n\
+         [[sweep]]\nname = 'percent'\nvalues = [\n\
+         { label = '50', 'flow.a.set.control.weight' = 0.5, 'flow.b.set.control.weight' = 0.5 },\n\
+         { label = '70', 'flow.a.set.control.weight' = 0.7, 'flow.b.set.control.weight' = 0.3 },\n\
+         { label = '90', 'flow.a.set.control.weight' = 9, 'flow.b.set.control.weight' = 1 }]",
+    ) {
+        let wanted: f64 = run.case[0].1.parse().unwrap();
+        let percent = 100.0 * run.flows[0].goodput / run.goodput;
+        assert!((percent - wanted).abs() < 10.0, "{wanted} %: {percent}");
+        assert!(run.goodput > 97.0, "{wanted} %: {} Mbit/s", run.goodput);
+    }
+}
+
+/// Sets a weight when its time has come.
+#[derive(Debug)]
+struct Change {
+    at: Time,
+    weight: Weight,
+    to: f64,
+}
+
+impl Observer for Change {
+    fn on_event(&mut self, event: &Event) {
+        if event.time() >= self.at {
+            self.weight.set(self.to).unwrap();
+        }
+    }
+}
+
+/// A weight that changes while a flow runs is followed within ten seconds.
+#[test]
+fn a_change_of_weights_is_followed() {
+    let second = Duration::from_secs(1);
+    let flows = [(0.7, 0.3), (0.3, 0.7)].into_iter().zip(1..).map(|((from, to), seed)| {
+        let weight = Weight::new(from).unwrap();
+        let mut control = Profile::default().with_weight(weight.clone()).unwrap().build(seed);
+        control.observe(Box::new(Change { at: Time::ZERO + 20 * second, weight, to }));
+        FlowConfig::bulk(Box::new(control), 20 * second / 1000)
+    });
+    let link = PathConfig {
+        capacity: Rate::from_mbps(100.0).into(),
+        queue: 500_000.into(),
+        ..PathConfig::delay_only(20 * second / 1000)
+    };
+    let flows = Simulation::dumbbell(link, flows.collect(), 40 * second, 1).run().flows;
+    for (from, to, wanted) in [(10, 20, 70.0), (30, 40, 30.0)] {
+        let [a, b] = [0, 1].map(|flow: usize| flows[flow].goodput_between(from * second, to * second).mbps());
+        assert!((100.0 * a / (a + b) - wanted).abs() < 10.0, "{wanted} %: {a} and {b} Mbit/s");
+        assert!(a + b > 97.0, "{wanted} %: {a} and {b} Mbit/s");
+    }
+}
+
+/// Beside one other, in steady state, a scavenger takes under a twentieth of the link.
+#[test]
+fn a_scavenger_leaves_the_link_to_others() {
+    for run in runs(
+        "duration = '45s'\nmeasure-from = '20s'\n[[link]]\nrate = '50mbit'\ndelay = '20ms'\n\
+         [[flow]]\ncontroller = 'scavenger'\n[[flow]]\nname = 'other'\ncontroller = 'cubic'\n\
+         [[sweep]]\nname = 'queue'\nkey = 'link.queue'\nvalues = ['37.5kB', '250kB', '1MB']\n\
+         [[sweep]]\nname = 'other'\nkey = 'flow.other.controller'\nvalues = ['cubic', 'bbr1', 'queue-target']",
+    ) {
+        let share = run.flows[0].goodput / 50.0;
+        assert!(share < 0.05, "{:?}: {share}", run.case);
+    }
+}
+
+/// Alone it fills the link, also one that loses packets, and again after the path became longer; several share.
+#[test]
+fn scavengers_fill_a_link_that_nobody_else_wants() {
+    for run in runs(
+        "duration = '50s'\nmeasure-from = '20s'\n[[link]]\nrate = '50mbit'\ndelay = '20ms'\nqueue = '250kB'\n\
+         [[flow]]\nname = 'scavenger'\ncontroller = 'scavenger'\n\
+         [[sweep]]\nname = 'case'\nvalues = [{ label = 'clean' }, { label = 'loss', 'link.loss' = '1%' },\n\
+         { label = 'longer', 'link.schedule' = [{ at = '5s', delay = '30ms' }] },\n\
+         { label = 'four', 'flow.scavenger.count' = 4 }]",
+    ) {
+        assert!(run.goodput > 0.95 * 50.0, "{:?}: {}", run.case, run.goodput);
+        if let Some(jain) = run.jain {
+            assert!(jain > 0.8, "{:?}: {jain}", run.case);
+        }
+    }
+}
