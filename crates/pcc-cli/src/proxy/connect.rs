@@ -1,13 +1,15 @@
 //! `pcc proxy connect`: takes connections of programs and gives them tunnels.
 
 use super::drain::Places;
-use super::front::Front;
+use super::front::{Forward, Front};
 use super::link::{Link, Way, keep};
 use super::outcome::Carried;
+use super::program::Opened;
 use super::protocol::MAX_TUNNELS;
 use super::relay;
 use super::report::{Event, Reporter};
 use super::setup::Traffic;
+use super::udp;
 use crate::failure::{Context, Failure, Kind, Result};
 use crate::peer::connecting::remote;
 use crate::peer::endpoint::shown;
@@ -16,7 +18,7 @@ use noq::VarInt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -29,6 +31,8 @@ const FAREWELL: Duration = Duration::from_secs(2);
 pub struct Options {
     /// Where to listen, and what is spoken there.
     pub fronts: Vec<(SocketAddr, Front)>,
+    /// Where datagrams come, and where they lead.
+    pub forwards: Vec<Forward>,
     /// The ticket as the far side printed it.
     pub ticket: String,
     /// How this side sends.
@@ -39,6 +43,7 @@ pub struct Options {
 struct Shared {
     link: Link,
     places: Places,
+    udp: Arc<udp::Near>,
     reporter: Arc<Reporter>,
 }
 
@@ -51,23 +56,28 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
         let listener = TcpListener::bind(address).await.doing(|| format!("listen on {address}"))?;
         listeners.push((listener, front));
     }
+    let mut sockets = Vec::new();
+    for Forward { listen, target, .. } in options.forwards {
+        let socket = UdpSocket::bind(listen).await.doing(|| format!("listen on {listen}"))?;
+        sockets.push((socket, target));
+    }
     let opener = tokio::select! {
         opener = way.connect() => opener?,
         () = signals.next() => return Err(Failure::new(Kind::Interrupted, "interrupted")),
     };
     reporter.event(&Event::Connected { peer: shown(remote(opener.connection())) });
     let (known, link) = Link::new(opener);
-    let shared = Arc::new(Shared { link, places: Places::new(MAX_TUNNELS), reporter });
+    let udp = Arc::new(udp::Near::new(link.clone(), reporter.clone(), udp::IDLE));
+    let shared = Arc::new(Shared { link, places: Places::new(MAX_TUNNELS), udp, reporter });
 
     let mut accepting = JoinSet::new();
     for (listener, front) in listeners {
-        let address = listener.local_addr().doing(|| "listen")?;
-        shared.reporter.event(&Event::Listening { kind: front.kind(), address });
-        if !address.ip().is_loopback() {
-            let message = format!("note: whoever can reach {address} can use this proxy");
-            shared.reporter.event(&Event::Note { message: &message });
-        }
+        shared.listening(front.kind(), listener.local_addr().doing(|| "listen")?);
         accepting.spawn(accept(listener, front, shared.clone()));
+    }
+    for (socket, target) in sockets {
+        shared.listening("udp-forward", socket.local_addr().doing(|| "listen")?);
+        accepting.spawn(udp::forward::run(socket, target, shared.udp.clone()));
     }
     let result = tokio::select! {
         failure = keep(&way, known, &shared.reporter) => Err(failure),
@@ -84,6 +94,16 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     result
 }
 
+impl Shared {
+    fn listening(&self, kind: &'static str, address: SocketAddr) {
+        self.reporter.event(&Event::Listening { kind, address });
+        if !address.ip().is_loopback() {
+            let message = format!("note: whoever can reach {address} can use this proxy");
+            self.reporter.event(&Event::Note { message: &message });
+        }
+    }
+}
+
 async fn accept(listener: TcpListener, front: Front, shared: Arc<Shared>) {
     let front = Arc::new(front);
     loop {
@@ -97,18 +117,23 @@ async fn accept(listener: TcpListener, front: Front, shared: Arc<Shared>) {
 /// Serves one program's connection.
 async fn serve(program: TcpStream, from: SocketAddr, front: Arc<Front>, shared: Arc<Shared>) {
     let from = shown(from);
-    let Some(_place) = shared.places.take() else {
+    let Some(place) = shared.places.take() else {
         let reason = format!("{MAX_TUNNELS} connections are open already");
         return shared.reporter.event(&Event::Denied { from, target: None, reason });
     };
-    let opened = match front.open(program, &shared.link).await {
-        Ok(opened) => opened,
+    let way = match front.open(program, &shared.link).await {
+        Ok(Opened::Tunnel(way)) => way,
+        Ok(Opened::Association(program, association)) => {
+            // Datagrams have no end that could be waited for.
+            drop(place);
+            return association.carry(program, from, shared.udp.clone()).await;
+        }
         Err(denied) => {
             let target = denied.target.map(|target| target.to_string());
             return shared.reporter.event(&Event::Denied { from, target, reason: denied.reason });
         }
     };
     let (began, carried) = (Instant::now(), Carried::default());
-    let end = relay::tcp(opened.program, opened.tunnel, &opened.early, &carried.up, &carried.down).await;
-    shared.reporter.closed(from, &opened.target, began, &carried, end);
+    let end = relay::tcp(way.program, way.tunnel, &way.early, &carried.up, &carried.down).await;
+    shared.reporter.closed(from, &way.target, began, &carried, None, end);
 }

@@ -2,7 +2,7 @@
 
 use super::http;
 use super::link::Link;
-use super::program::{Denied, Opened};
+use super::program::{Denied, Opened, Way};
 use super::socks;
 use super::target::Target;
 use std::net::SocketAddr;
@@ -30,13 +30,13 @@ impl Front {
         }
     }
 
-    /// Hears where a program wants to, and opens a tunnel to there.
+    /// Hears what a program wants, and opens it.
     pub async fn open(&self, program: TcpStream, link: &Link) -> Result<Opened, Denied> {
         match self {
             Front::Socks => socks::open(program, link).await,
             Front::Http => http::open(program, link).await,
             Front::Forward(target) => match link.open(target).await {
-                Ok(tunnel) => Ok(Opened { program, early: Vec::new(), target: target.clone(), tunnel }),
+                Ok(tunnel) => Ok(Opened::Tunnel(Way { program, early: Vec::new(), target: target.clone(), tunnel })),
                 Err(refusal) => {
                     // All that can be said without a protocol: a reset.
                     let _ = program.set_zero_linger();
@@ -47,9 +47,11 @@ impl Front {
     }
 }
 
-/// A local address, and the target that connections to it lead to.
+/// A local address, and the target that what comes there leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forward {
+    /// Whether it is datagrams that come, instead of connections.
+    pub is_udp: bool,
     /// Where to listen.
     pub listen: SocketAddr,
     /// Where it leads.
@@ -60,9 +62,14 @@ impl FromStr for Forward {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Forward, String> {
-        let wanted = || format!("{text:?} is no LISTEN=HOST:PORT, such as 127.0.0.1:8554=camera:554");
-        let (listen, target) = text.split_once('=').ok_or_else(wanted)?;
-        Ok(Forward { listen: listen.parse().map_err(|_| wanted())?, target: target.parse()? })
+        let wanted = || {
+            format!(
+                "{text:?} is no LISTEN=HOST:PORT, such as 127.0.0.1:8554=camera:554, or udp:127.0.0.1:5353=resolver:53 for UDP"
+            )
+        };
+        let (is_udp, rest) = text.strip_prefix("udp:").map_or((false, text), |rest| (true, rest));
+        let (listen, target) = rest.split_once('=').ok_or_else(wanted)?;
+        Ok(Forward { is_udp, listen: listen.parse().map_err(|_| wanted())?, target: target.parse()? })
     }
 }
 
@@ -74,7 +81,10 @@ mod tests {
     fn forwards_are_an_address_and_a_target() {
         let forward: Forward = "127.0.0.1:8554=camera:554".parse().unwrap();
         assert_eq!((forward.listen.port(), forward.target.to_string()), (8554, "camera:554".to_owned()));
-        for text in ["8554=camera:554", "127.0.0.1:8554", "127.0.0.1:8554=camera"] {
+        assert!(!forward.is_udp);
+        let forward: Forward = "udp:[::1]:5353=resolver:53".parse().unwrap();
+        assert_eq!((forward.is_udp, forward.listen.port(), forward.target.port()), (true, 5353, 53));
+        for text in ["8554=camera:554", "127.0.0.1:8554", "127.0.0.1:8554=camera", "tcp:127.0.0.1:1=camera:554"] {
             assert!(text.parse::<Forward>().unwrap_err().contains("camera:554"), "{text}");
         }
     }

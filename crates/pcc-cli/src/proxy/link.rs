@@ -6,6 +6,7 @@ use super::report::{Event, Reporter};
 use super::setup::{self, Traffic};
 use super::target::Target;
 use super::tunnel::{Opener, Tunnel};
+use super::udp::Flow;
 use crate::failure::{Failure, Kind, Result};
 use crate::peer::connecting::{connect, remote};
 use crate::peer::credentials::Credentials;
@@ -72,7 +73,7 @@ impl Way {
     }
 }
 
-/// Opens tunnels, over whichever connection there is.
+/// Opens tunnels and flows, over whichever connection there is.
 #[derive(Clone)]
 pub struct Link {
     opener: watch::Receiver<Option<Opener>>,
@@ -91,10 +92,23 @@ impl Link {
     ///
     /// Why there is none, from either side.
     pub async fn open(&self, target: &Target) -> Result<Tunnel, Refusal> {
+        self.over_any(async |opener| opener.open(target.clone()).await).await
+    }
+
+    /// A flow to a target, in the same way.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none.
+    pub async fn flow(&self, target: &Target) -> Result<Flow, Refusal> {
+        self.over_any(async |opener| opener.flow(target.clone()).await).await
+    }
+
+    async fn over_any<T>(&self, open: impl AsyncFnOnce(Opener) -> Result<T, Refusal>) -> Result<T, Refusal> {
         let mut known = self.opener.clone();
         let opening = async {
             let opener = known.wait_for(Option::is_some).await.ok().and_then(|opener| opener.clone());
-            opener.ok_or(Refusal::NoFarSide)?.open(target.clone()).await
+            open(opener.ok_or(Refusal::NoFarSide)?).await
         };
         match timeout(OPENING, opening).await {
             Ok(opened) => opened,

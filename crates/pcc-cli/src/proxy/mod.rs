@@ -1,4 +1,4 @@
-//! `pcc proxy`: connections of any TCP program over one QUIC connection.
+//! `pcc proxy`: TCP connections and UDP datagrams of any program over one QUIC connection.
 
 mod connect;
 mod credit;
@@ -25,6 +25,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod tunnel;
+mod udp;
 
 use crate::exit::usage;
 use crate::failure::Result;
@@ -79,6 +80,8 @@ Examples:
   pcc proxy connect --socks 127.0.0.1:1080               for browsers, curl --socks5-hostname
   pcc proxy connect --http 127.0.0.1:8080                for programs that know https_proxy
   pcc proxy connect --forward 127.0.0.1:8554=camera:554  for programs that know no proxy
+  pcc proxy connect --forward udp:127.0.0.1:5353=resolver:53
+                                                         the same for UDP
   pcc proxy connect --ticket-file t --socks 127.0.0.1:1080 --json
 
 The far side runs pcc proxy serve, which prints the ticket. It is no argument, because other users of this machine can read
@@ -92,7 +95,7 @@ Examples:
 
 The ticket comes from --ticket-file or PCC_TICKET, since standard input belongs to the connection.";
 
-/// Carries any TCP program's connections over a bad path.
+/// Carries any program's TCP and UDP over a bad path.
 #[derive(clap::Subcommand)]
 #[command(after_help = EXAMPLES)]
 pub enum Command {
@@ -137,8 +140,8 @@ pub struct ConnectArgs {
     /// Be an HTTP proxy at this address, for the method CONNECT
     #[arg(long, value_name = "ADDR")]
     http: Vec<SocketAddr>,
-    /// Carry what connects to the first address to the host and port behind it
-    #[arg(long, value_name = "ADDR=HOST:PORT")]
+    /// Carry what comes to the first address to the host and port behind it: connections, or after udp: datagrams
+    #[arg(long, value_name = "[udp:]ADDR=HOST:PORT")]
     forward: Vec<Forward>,
     /// What is meant as a ticket: clap would show it.
     #[arg(hide = true)]
@@ -184,12 +187,13 @@ pub fn run(command: Command) -> anyhow::Result<ExitCode> {
                 return Err(usage(if is_ticket { asking::NO_ARGUMENT } else { "all that can be given are options" }));
             }
             let fronts = fronts(&args);
-            if fronts.is_empty() {
+            let forwards: Vec<_> = args.forward.iter().filter(|forward| forward.is_udp).cloned().collect();
+            if fronts.is_empty() && forwards.is_empty() {
                 return Err(usage("say what to offer to programs, with --socks, --http or --forward"));
             }
             let ticket = asking::ticket(args.ticket_file.as_deref(), SERVE)?;
             let reporter = Arc::new(Reporter::new(args.json));
-            let options = connect::Options { fronts, ticket, traffic: args.traffic };
+            let options = connect::Options { fronts, forwards, ticket, traffic: args.traffic };
             Ok(finish(&reporter, connect::run(options, reporter.clone())))
         }
         Command::Pipe(args) => {
@@ -206,7 +210,8 @@ pub fn run(command: Command) -> anyhow::Result<ExitCode> {
 fn fronts(args: &ConnectArgs) -> Vec<(SocketAddr, Front)> {
     let socks = args.socks.iter().map(|address| (*address, Front::Socks));
     let http = args.http.iter().map(|address| (*address, Front::Http));
-    let forward = args.forward.iter().map(|forward| (forward.listen, Front::Forward(forward.target.clone())));
+    let forward = args.forward.iter().filter(|forward| !forward.is_udp);
+    let forward = forward.map(|forward| (forward.listen, Front::Forward(forward.target.clone())));
     socks.chain(http).chain(forward).collect()
 }
 

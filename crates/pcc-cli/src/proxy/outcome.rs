@@ -3,19 +3,21 @@
 use serde::Serialize;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How one direction of a tunnel ended, or all of it.
+/// How one direction of a tunnel ended, or all of it, or a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
-    /// All has arrived.
+    /// All has arrived; of a flow, the program has gone or has many newer ones.
     Closed,
     /// One of the two programs cut the connection off.
     Reset,
     /// The connection between the two sides of the proxy was lost.
     Lost,
+    /// Nothing has moved for long, which only ends a flow.
+    Idle,
 }
 
-/// Bytes that a tunnel has carried so far.
+/// Bytes that a tunnel or a flow has carried so far.
 #[derive(Debug, Default)]
 pub struct Carried {
     /// To the target.

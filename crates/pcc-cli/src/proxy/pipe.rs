@@ -50,7 +50,7 @@ async fn carry(way: &Way, target: Target) -> Result<()> {
     match relay::pipe(stdin(), Output(stdout()), tunnel, &[], &carried.up, &carried.down).await {
         End::Closed => Ok(()),
         End::Reset => Err(Failure::new(Kind::Other, format!("{target}: the connection was reset"))),
-        End::Lost => Err(Failure::new(Kind::LostPeer, "the connection to the far side was lost")),
+        End::Lost | End::Idle => Err(Failure::new(Kind::LostPeer, "the connection to the far side was lost")),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::protocol::Refusal;
 use super::target::Target;
 use super::tunnel::Tunnel;
+use super::udp::association::Association;
 use std::fmt;
 use std::io;
 use std::time::Duration;
@@ -11,8 +12,16 @@ use tokio::net::TcpStream;
 /// How long a program may take to say where it wants to.
 pub const HEAD: Duration = Duration::from_secs(10);
 
-/// A program that has a tunnel.
-pub struct Opened {
+/// A program that has what it asked for.
+pub enum Opened {
+    /// A tunnel.
+    Tunnel(Way),
+    /// A socket for datagrams, for as long as this connection to the program is open.
+    Association(TcpStream, Association),
+}
+
+/// A program's tunnel.
+pub struct Way {
     /// The connection to the program.
     pub program: TcpStream,
     /// What it has sent already of what is for the target.

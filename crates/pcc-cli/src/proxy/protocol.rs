@@ -13,6 +13,15 @@
 //! TCP connection. Credit is numbers of 8 bytes, the least significant byte first: how many bytes of data may be sent from
 //! the begin on. It starts at [`START`](super::credit::START). The first credit on the second stream says just that, so that
 //! the other side sees the stream.
+//!
+//! UDP has *flows*: a unidirectional stream that says where datagrams go, and that is open as long as the flow (as in
+//! RFC 9298). Their payloads are QUIC datagrams (RFC 9221), behind the index of that stream among its kind (RFC 9000, 2.1) in
+//! LEB128. They may come before the stream does.
+//!
+//! ```text
+//! stream:      ->  Request        <-  STOP_SENDING, with a code that says why the flow has ended: [`ENDED`] or a refusal's
+//! datagrams:  <->  index, payload
+//! ```
 
 use super::target::Target;
 use crate::peer::door;
@@ -27,6 +36,8 @@ pub const MAX_MESSAGE: usize = 300;
 pub const MAX_TUNNELS: u32 = 1024;
 /// With this, streams of a tunnel end that was cut off.
 pub const RESET: VarInt = VarInt::from_u32(1);
+/// With this, the stream of a flow is stopped when nothing moves any more.
+pub const ENDED: VarInt = VarInt::from_u32(0);
 
 /// The first message of the side that has the ticket.
 #[derive(Debug, Serialize, Deserialize)]
@@ -45,7 +56,7 @@ impl door::Hello for Hello {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Welcome;
 
-/// What a tunnel is for.
+/// What a tunnel or a flow is for.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Request {
     /// Where it is to lead.
@@ -84,6 +95,29 @@ pub enum Refusal {
     Other,
 }
 
+impl Refusal {
+    const ALL: [Refusal; 8] = [
+        Refusal::NotAllowed,
+        Refusal::HostUnreachable,
+        Refusal::NetworkUnreachable,
+        Refusal::ConnectionRefused,
+        Refusal::TimedOut,
+        Refusal::Overloaded,
+        Refusal::NoFarSide,
+        Refusal::Other,
+    ];
+
+    /// With this, the stream of a flow is stopped.
+    pub fn code(self) -> VarInt {
+        VarInt::from_u32(self as u32 + 1)
+    }
+
+    /// What was meant with a code.
+    pub fn from_code(code: VarInt) -> Refusal {
+        Refusal::ALL.into_iter().find(|refusal| refusal.code() == code).unwrap_or(Refusal::Other)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +139,15 @@ mod tests {
                 prop_assert!(target.host().len() <= bytes.len());
             }
         }
+    }
+
+    #[test]
+    fn every_refusal_has_its_code() {
+        for refusal in Refusal::ALL {
+            assert_eq!(Refusal::from_code(refusal.code()), refusal);
+            assert_ne!(refusal.code(), ENDED);
+        }
+        assert_eq!(Refusal::from_code(VarInt::MAX), Refusal::Other);
     }
 
     #[test]

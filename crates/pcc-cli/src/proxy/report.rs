@@ -25,10 +25,12 @@ pub enum Event<'a> {
     Lost { peer: String, reason: String },
     /// Somebody without the ticket, or too many, were turned away.
     Refused { peer: String, kind: &'static str, reason: String },
-    /// A program got no tunnel.
+    /// A program got no tunnel or flow.
     Denied { from: String, target: Option<String>, reason: String },
-    /// A tunnel has ended.
-    Closed { from: String, target: String, up: u64, down: u64, seconds: f64, end: End },
+    /// A tunnel has ended, or a flow, which also has a number of dropped datagrams.
+    Closed { from: String, target: String, up: u64, down: u64, dropped: Option<u64>, seconds: f64, end: End },
+    /// A UDP association has ended. So many of its datagrams belonged to no flow: fragments, and what makes no sense.
+    Disassociated { from: String, dropped: u64 },
     /// Nothing new is begun; so many tunnels are still open.
     Draining { open: usize },
     /// Something the user should know.
@@ -76,11 +78,19 @@ impl Reporter {
         }
     }
 
-    /// Reports that a tunnel has ended.
-    pub fn closed(&self, from: String, target: &Target, began: Instant, carried: &Carried, end: End) {
+    /// Reports that a tunnel has ended, or a flow, which has a number of dropped datagrams.
+    pub fn closed(
+        &self,
+        from: String,
+        target: &Target,
+        began: Instant,
+        carried: &Carried,
+        dropped: Option<u64>,
+        end: End,
+    ) {
         let (up, down) = carried.bytes();
         let seconds = began.elapsed().as_secs_f64();
-        self.event(&Event::Closed { from, target: target.to_string(), up, down, seconds, end });
+        self.event(&Event::Closed { from, target: target.to_string(), up, down, dropped, seconds, end });
     }
 
     /// Reports how this command failed.
@@ -101,13 +111,19 @@ fn line(event: &Event<'_>) -> String {
         Event::Refused { peer, reason, .. } => format!("refused {peer}: {reason}"),
         Event::Denied { from, target: Some(target), reason } => format!("{from} -> {target}: {reason}"),
         Event::Denied { from, target: None, reason } => format!("{from}: {reason}"),
-        Event::Closed { from, target, up, down, seconds, end } => {
+        Event::Closed { from, target, up, down, dropped, seconds, end } => {
+            let dropped = dropped.map_or(String::new(), |dropped| format!(", UDP, {dropped} dropped"));
             let end = match end {
                 End::Closed => "closed",
                 End::Reset => "reset",
                 End::Lost => "lost with the connection",
+                End::Idle => "idle",
             };
-            format!("{from} -> {target}: {} up, {} down in {seconds:.1} s, {end}", HumanBytes(*up), HumanBytes(*down))
+            let (up, down) = (HumanBytes(*up), HumanBytes(*down));
+            format!("{from} -> {target}: {up} up, {down} down in {seconds:.1} s{dropped}, {end}")
+        }
+        Event::Disassociated { from, dropped } => {
+            format!("{from}: its UDP association has ended, {dropped} datagrams dropped")
         }
         Event::Draining { open } => {
             format!("ending: nothing new is begun, {open} connections are still open; once more to cut them off")

@@ -11,6 +11,8 @@ use super::rules::Rules;
 use super::setup::{self, Traffic};
 use super::target::Target;
 use super::tunnel::Wanted;
+use super::udp;
+use super::udp::serve::Far;
 use crate::failure::{Context, Failure, Kind, Result};
 use crate::peer::connecting::remote;
 use crate::peer::door::{Door, Guest};
@@ -53,7 +55,8 @@ pub struct Options {
 
 /// What all connections share.
 struct Shared {
-    rules: Rules,
+    rules: Arc<Rules>,
+    flows: Arc<Far>,
     memory: Memory,
     places: Places,
     guests: Arc<Semaphore>,
@@ -71,8 +74,10 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     let printed = reporter.ticket(&ticket.to_string(), &ticket.addresses);
     printed.doing(|| "print the ticket, without which nobody can connect")?;
 
+    let rules = Arc::new(options.rules);
     let shared = Arc::new(Shared {
-        rules: options.rules,
+        rules: rules.clone(),
+        flows: Arc::new(Far::new(rules, reporter.clone(), udp::IDLE)),
         memory: Memory::new(),
         places: Places::new(MAX_ALL_TUNNELS),
         guests: Arc::new(Semaphore::new(MAX_GUESTS)),
@@ -117,6 +122,7 @@ async fn attend(mut guest: Guest<Hello>, shared: Arc<Shared>) {
         shared.reporter.event(&Event::Connected { peer: peer.clone() });
         setup::follow_path(&connection);
         connection.set_max_concurrent_bi_streams(VarInt::from_u32(2 * MAX_TUNNELS));
+        tokio::spawn(shared.flows.clone().attend(connection.clone()));
         while let Ok(wanted) = Wanted::next(&connection).await {
             tokio::spawn(serve(wanted, connection.clone(), shared.clone()));
         }
@@ -145,7 +151,7 @@ async fn serve(mut wanted: Wanted, connection: Connection, shared: Arc<Shared>) 
         Ok(tunnel) => relay::tcp(stream, tunnel, &[], &carried.down, &carried.up).await,
         Err(_) => End::Lost,
     };
-    shared.reporter.closed(from, &target, began, &carried, end);
+    shared.reporter.closed(from, &target, began, &carried, None, end);
 }
 
 async fn deny(wanted: Wanted, from: String, target: &Target, refusal: Refusal, reporter: &Reporter) {

@@ -6,6 +6,10 @@ use pcc_lab::quantity;
 use pcc_quic::{Algorithm, Transport, windows};
 use std::time::Duration;
 
+/// Datagrams that wait to be sent, or to be looked at, in bytes: a burst. Beyond that they are dropped, as by a queue of the
+/// network. At 10 Mbit/s this is 0.2 s.
+const DATAGRAMS: usize = 256 << 10;
+
 /// How this side sends, as options of the commands.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Traffic {
@@ -34,7 +38,8 @@ pub fn transport(traffic: &Traffic) -> TransportConfig {
     let mut config =
         Transport { algorithm: traffic.controller, max_rate: traffic.max_rate, weight: None, seed }.config();
     config.stream_receive_window(window(windows::CAP));
-    config.datagram_receive_buffer_size(None);
+    config.datagram_receive_buffer_size(Some(DATAGRAMS));
+    config.datagram_send_buffer_size(DATAGRAMS);
     let timeout = Duration::from_secs(traffic.timeout.into());
     config.max_idle_timeout(IdleTimeout::try_from(timeout).ok());
     config

@@ -9,7 +9,7 @@ use std::str::FromStr;
 const MAX_HOST: usize = 255;
 
 /// A host, by name or address, and a port. Names are resolved at the far side.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Target {
     host: String,
     port: u16,

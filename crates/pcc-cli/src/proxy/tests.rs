@@ -17,16 +17,16 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, duplex};
 use tokio::time::timeout;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Both ends of a connection on which the near side may open streams.
-struct Ends {
-    near: Connection,
-    far: Connection,
+pub struct Ends {
+    pub near: Connection,
+    pub far: Connection,
     _endpoints: [Endpoint; 2],
 }
 
-async fn ends() -> Ends {
+pub async fn ends() -> Ends {
     let traffic = Traffic { controller: Default::default(), max_rate: None, timeout: 60 };
     let identity = Identity::generate().unwrap();
     let socket = endpoint::bind(Some("127.0.0.1:0".parse().unwrap())).unwrap();

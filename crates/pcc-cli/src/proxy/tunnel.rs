@@ -5,6 +5,7 @@ use super::inward::{Grants, Inward};
 use super::outward::Outward;
 use super::protocol::{Answer, MAX_MESSAGE, Refusal, Request};
 use super::target::Target;
+use super::udp::{Datagrams, Flow};
 use crate::failure::{Failure, Kind, Result};
 use crate::peer::wire;
 use noq::{Connection, ConnectionError, RecvStream, SendStream};
@@ -21,19 +22,21 @@ pub struct Tunnel {
 
 type Stream = (SendStream, RecvStream);
 
-/// Opens tunnels over a connection.
+/// Opens tunnels and flows over a connection.
 #[derive(Clone)]
 pub struct Opener {
     connection: Connection,
     /// The two streams of a tunnel must follow each other.
     turn: Arc<Mutex<()>>,
     memory: Memory,
+    datagrams: Datagrams,
 }
 
 impl Opener {
     /// Over this connection.
     pub fn new(connection: Connection, memory: Memory) -> Opener {
-        Opener { connection, turn: Arc::default(), memory }
+        let datagrams = Datagrams::new(connection.clone());
+        Opener { connection, turn: Arc::default(), memory, datagrams }
     }
 
     /// The connection.
@@ -54,6 +57,15 @@ impl Opener {
         wire::receive::<Answer>(&mut receive, MAX_MESSAGE).await.map_err(|_| Refusal::NoFarSide)??;
         let inward = Inward::new(receive, grants, self.connection.clone()).map_err(|_| Refusal::NoFarSide)?;
         Ok(Tunnel { outward, inward })
+    }
+
+    /// A flow to a target.
+    ///
+    /// # Errors
+    ///
+    /// As [`Flow::open`].
+    pub async fn flow(&self, target: Target) -> Result<Flow, Refusal> {
+        Flow::open(&self.connection, self.datagrams.clone(), target).await
     }
 
     /// Two streams that follow each other, even if whoever wants them goes away meanwhile.

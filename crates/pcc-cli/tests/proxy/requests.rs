@@ -21,7 +21,7 @@ fn every_way_leads_to_the_target() {
     let sent = data(300_000, 1);
     for host in ["127.0.0.1", "localhost"] {
         let (reply, stream) = socks(near.socks, 1, host, echo.port());
-        assert_eq!(reply, 0);
+        assert_eq!(reply.code, 0);
         assert_eq!(exchange(stream, sent.clone()), sent);
         let (code, stream) = http(near.http, &format!("CONNECT {host}:{} HTTP/1.1\r\nHost: x\r\n\r\n", echo.port()));
         assert_eq!(code, 200);
@@ -70,15 +70,15 @@ fn what_cannot_be_is_refused_with_the_right_code() {
     for host in ["127.0.0.1", "localhost", "0.0.0.0", "[::1]", "169.254.169.254", "10.255.0.1"] {
         assert_eq!(connect(host, other), 403, "{host}");
     }
-    assert_eq!(socks(near.socks, 1, "localhost", other).0, 2);
+    assert_eq!(socks(near.socks, 1, "localhost", other).0.code, 2);
     // Allowed, but nobody is there.
     assert_eq!(connect("127.0.0.1", deserted), 502);
-    assert_eq!(socks(near.socks, 1, "127.0.0.1", deserted).0, 5);
+    assert_eq!(socks(near.socks, 1, "127.0.0.1", deserted).0.code, 5);
     // No such name (RFC 6761 6.4).
     assert_eq!(connect("nobody.invalid", 80), 502);
-    assert_eq!(socks(near.socks, 1, "nobody.invalid", 80).0, 4);
+    assert_eq!(socks(near.socks, 1, "nobody.invalid", 80).0.code, 4);
     // BIND is none of the commands.
-    assert_eq!(socks(near.socks, 2, "127.0.0.1", echo.port()).0, 7);
+    assert_eq!(socks(near.socks, 2, "127.0.0.1", echo.port()).0.code, 7);
     assert_eq!(http(near.http, "GET http://127.0.0.1/ HTTP/1.1\r\n\r\n").0, 405);
     assert_eq!(http(near.http, "CONNECT nowhere HTTP/1.1\r\n\r\n").0, 400);
     assert_eq!(http(near.http, &format!("CONNECT a:1 HTTP/1.1\r\nA: {}", "b".repeat(20_000))).0, 431);

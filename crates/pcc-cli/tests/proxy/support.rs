@@ -42,12 +42,21 @@ pub fn connect(ticket: &str, forward: SocketAddr, more: &[&str]) -> Near {
     let forward = format!("127.0.0.1:0={forward}");
     let local = ["connect", "--json", "--socks", "127.0.0.1:0", "--http", "127.0.0.1:0", "--forward", &forward];
     let pcc = proxy(&local.into_iter().chain(more.iter().copied()).collect::<Vec<_>>(), Some(ticket));
-    let listening = |kind: &str| {
-        let find = || pcc.events("listening").into_iter().find(|event| event["kind"] == kind);
-        pcc.until(kind, find)["address"].as_str().expect("an address").parse().expect("an address")
-    };
-    let (socks, http, forward) = (listening("socks"), listening("http"), listening("forward"));
+    let (socks, http, forward) = (listening(&pcc, "socks"), listening(&pcc, "http"), listening(&pcc, "forward"));
     Near { pcc, socks, http, forward }
+}
+
+/// Where a near side listens for what is spoken there.
+pub fn listening(pcc: &Pcc, kind: &str) -> SocketAddr {
+    let find = || pcc.events("listening").into_iter().find(|event| event["kind"] == kind);
+    pcc.until(kind, find)["address"].as_str().expect("an address").parse().expect("an address")
+}
+
+/// The memory of a process, in bytes.
+pub fn memory(pcc: &Pcc) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", pcc.id())).expect("status");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("VmRSS");
+    line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") * 1024
 }
 
 /// Both sides, with a forward to this target, which is allowed.
@@ -110,8 +119,14 @@ pub fn exchange(mut stream: TcpStream, sent: Vec<u8>) -> Vec<u8> {
     back
 }
 
+/// What a SOCKS5 proxy says.
+pub struct Reply {
+    pub code: u8,
+    pub bound: SocketAddr,
+}
+
 /// Asks a SOCKS5 proxy for a command: its reply, and the connection.
-pub fn socks(proxy: SocketAddr, command: u8, host: &str, port: u16) -> (u8, TcpStream) {
+pub fn socks(proxy: SocketAddr, command: u8, host: &str, port: u16) -> (Reply, TcpStream) {
     let mut stream = dial(proxy);
     stream.write_all(&[5, 1, 0]).expect("write");
     let mut chosen = [0; 2];
@@ -124,7 +139,8 @@ pub fn socks(proxy: SocketAddr, command: u8, host: &str, port: u16) -> (u8, TcpS
     let mut reply = [0; 10];
     stream.read_exact(&mut reply).expect("a reply");
     assert_eq!((reply[0], reply[3]), (5, 1));
-    (reply[1], stream)
+    let (ip, port) = ([reply[4], reply[5], reply[6], reply[7]], u16::from_be_bytes([reply[8], reply[9]]));
+    (Reply { code: reply[1], bound: SocketAddr::from((ip, port)) }, stream)
 }
 
 /// Sends a head to an HTTP proxy: its status code, and all else that comes up to the end of the head.

@@ -1,7 +1,7 @@
 //! Many connections, and one that nobody reads.
 
-use crate::common::{PATIENCE, Pcc};
-use crate::support::{both, data, dial, echo, exchange, target};
+use crate::common::PATIENCE;
+use crate::support::{both, data, dial, echo, exchange, memory, target};
 use std::io::{Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,13 +22,6 @@ fn two_hundred_connections_at_once() {
     });
     threads.collect::<Vec<_>>().into_iter().for_each(|thread| thread.join().unwrap());
     near.pcc.until("all ends", || (near.pcc.events("closed").len() == 200).then_some(()));
-}
-
-/// The memory of a process, in bytes.
-fn memory(pcc: &Pcc) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", pcc.id())).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
 }
 
 /// What the buffers of the kernel and of the proxy may hold of one connection.
