@@ -17,6 +17,7 @@ mod progress;
 mod proxy;
 mod qlog;
 mod runtime;
+mod sending;
 mod signals;
 #[cfg(feature = "tcp")]
 mod tcp;

@@ -2,6 +2,8 @@
 
 #[allow(dead_code, reason = "what only transfers need")]
 mod common;
+#[path = "proxy/control.rs"]
+mod control;
 #[path = "proxy/datagrams.rs"]
 mod datagrams;
 #[path = "proxy/endings.rs"]

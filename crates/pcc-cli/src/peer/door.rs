@@ -9,9 +9,10 @@ use super::greeting::Greeting;
 use super::identity::proof;
 use super::wire::{self, connection_failure};
 use crate::failure::{Failure, Kind, Result};
-use noq::{Connection, ConnectionError, Endpoint, Incoming, SendStream};
+use noq::{Connecting, Connection, ConnectionError, Endpoint, Incoming, SendStream};
 use serde::de::DeserializeOwned;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinHandle, JoinSet};
@@ -36,7 +37,7 @@ pub trait Hello: DeserializeOwned + Send + 'static {
 }
 
 /// Who proved to hold the ticket.
-pub struct Guest<H> {
+pub struct Guest<H, K = ()> {
     /// Who it is.
     pub sender: SenderId,
     /// The connection to it.
@@ -45,23 +46,40 @@ pub struct Guest<H> {
     pub send: SendStream,
     /// Its first message.
     pub hello: H,
+    /// What was kept when the connection was accepted.
+    pub kept: K,
 }
 
 /// A connection attempt: after the proof, or what was wrong with it.
-pub type Arrival<H> = (SocketAddr, Result<Guest<H>>);
+pub type Arrival<H, K> = (SocketAddr, Result<Guest<H, K>>);
 
-/// Where others arrive, with first messages of the type `H`.
-pub struct Door<H> {
-    arrivals: mpsc::Receiver<Arrival<H>>,
+/// Accepts a connection, with a configuration of its own if it likes, and returns what is to be kept of that.
+type Accept<K> = dyn Fn(Incoming) -> Result<(Connecting, K), ConnectionError> + Send + Sync;
+
+/// Where others arrive, with first messages of the type `H`, and with what is kept of each.
+pub struct Door<H, K = ()> {
+    arrivals: mpsc::Receiver<Arrival<H, K>>,
     task: JoinHandle<()>,
 }
 
 impl<H: Hello> Door<H> {
     /// Lets those in that prove to know the secret.
     pub fn open(endpoint: Endpoint, secret: [u8; 32]) -> Self {
+        Self::accepting(endpoint, secret, |incoming| Ok((incoming.accept()?, ())))
+    }
+}
+
+impl<H: Hello, K: Send + 'static> Door<H, K> {
+    /// The same with connections that are accepted in this way.
+    pub fn accepting(
+        endpoint: Endpoint,
+        secret: [u8; 32],
+        accept: impl Fn(Incoming) -> Result<(Connecting, K), ConnectionError> + Send + Sync + 'static,
+    ) -> Self {
         let (out, arrivals) = mpsc::channel(MAX_STRANGERS);
         let keeper = Keeper {
             secret,
+            accept: Arc::new(accept),
             greeting: Greeting::new(&secret),
             out,
             strangers: JoinSet::new(),
@@ -73,21 +91,22 @@ impl<H: Hello> Door<H> {
     }
 
     /// The next one; `None` when the endpoint is closed.
-    pub async fn next(&mut self) -> Option<Arrival<H>> {
+    pub async fn next(&mut self) -> Option<Arrival<H, K>> {
         self.arrivals.recv().await
     }
 }
 
-impl<H> Drop for Door<H> {
+impl<H, K> Drop for Door<H, K> {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-struct Keeper<H> {
+struct Keeper<H, K> {
     secret: [u8; 32],
+    accept: Arc<Accept<K>>,
     greeting: Greeting,
-    out: mpsc::Sender<Arrival<H>>,
+    out: mpsc::Sender<Arrival<H, K>>,
     strangers: JoinSet<()>,
     /// Where those come from that have a place.
     places: Vec<(IpAddr, AbortHandle)>,
@@ -95,7 +114,7 @@ struct Keeper<H> {
     reported: Option<Instant>,
 }
 
-impl<H: Hello> Keeper<H> {
+impl<H: Hello, K: Send + 'static> Keeper<H, K> {
     async fn serve(mut self, endpoint: Endpoint) {
         while let Some(incoming) = endpoint.accept().await {
             while self.strangers.try_join_next().is_some() {}
@@ -121,10 +140,10 @@ impl<H: Hello> Keeper<H> {
             // It tries again by itself, as after a loss.
             return incoming.ignore();
         }
-        let (secret, out) = (self.secret, self.out.clone());
+        let (secret, accept, out) = (self.secret, self.accept.clone(), self.out.clone());
         let task = self.strangers.spawn(async move {
             // Nobody is interested when the door is closed.
-            let _ = out.send((address, authenticate(incoming, secret).await)).await;
+            let _ = out.send((address, authenticate(incoming, &*accept, secret).await)).await;
         });
         self.places.push((place, task));
     }
@@ -164,10 +183,10 @@ fn stranger_failure(error: &ConnectionError) -> Failure {
 }
 
 /// Gives a stranger a few seconds to prove that it knows the secret.
-async fn authenticate<H: Hello>(incoming: Incoming, secret: [u8; 32]) -> Result<Guest<H>> {
+async fn authenticate<H: Hello, K>(incoming: Incoming, accept: &Accept<K>, secret: [u8; 32]) -> Result<Guest<H, K>> {
     let deadline = Instant::now() + PATIENCE;
     let late = || Failure::new(Kind::WrongTicket, "no proof of the ticket's secret in time");
-    let connecting = incoming.accept().map_err(|e| stranger_failure(&e))?;
+    let (connecting, kept) = accept(incoming).map_err(|e| stranger_failure(&e))?;
     let connection = match timeout_at(deadline, connecting).await {
         Ok(connected) => connected.map_err(|e| stranger_failure(&e))?,
         Err(_) => return Err(late()),
@@ -185,7 +204,7 @@ async fn authenticate<H: Hello>(incoming: Incoming, secret: [u8; 32]) -> Result<
         Ok((SenderId::of(&connection)?, send, hello))
     };
     match timeout_at(deadline, prove).await.unwrap_or_else(|_| Err(late())) {
-        Ok((sender, send, hello)) => Ok(Guest { sender, connection, send, hello }),
+        Ok((sender, send, hello)) => Ok(Guest { sender, connection, send, hello, kept }),
         Err(failure) => {
             wire::close(&connection, &failure);
             Err(failure)

@@ -21,15 +21,26 @@ const STRANGER_WINDOW: u32 = 16 << 10;
 /// other side takes for a wrong ticket.
 const MAX_INCOMING: usize = 4096;
 
-/// The endpoint of the side that made the ticket. Whoever connects may open one bidirectional stream for its proof; what it
-/// may do after that is for the caller to say.
-pub fn server(identity: &Identity, alpn: &[u8], mut transport: TransportConfig, socket: UdpSocket) -> Result<Endpoint> {
+/// How the side that made the ticket serves connections. Whoever connects may open one bidirectional stream for its proof;
+/// what it may do after that is for the caller to say.
+pub fn server_config(identity: &Identity, alpn: &[u8], transport: TransportConfig) -> Result<ServerConfig> {
+    let mut config = ServerConfig::with_crypto(Arc::new(identity.server_crypto(alpn)?));
+    config.max_incoming(MAX_INCOMING).incoming_buffer_size_total(1 << 20);
+    Ok(with_transport(config, transport))
+}
+
+/// The same with another transport, for one connection.
+pub fn with_transport(mut config: ServerConfig, mut transport: TransportConfig) -> ServerConfig {
     transport.keep_alive_interval(Some(KEEP_ALIVE));
     transport.max_concurrent_bidi_streams(VarInt::from_u32(1));
     transport.max_concurrent_uni_streams(VarInt::from_u32(0));
     transport.receive_window(VarInt::from_u32(STRANGER_WINDOW));
-    let mut config = ServerConfig::with_crypto(Arc::new(identity.server_crypto(alpn)?));
-    config.transport_config(Arc::new(transport)).max_incoming(MAX_INCOMING).incoming_buffer_size_total(1 << 20);
+    config.transport_config(Arc::new(transport));
+    config
+}
+
+/// The endpoint of the side that made the ticket.
+pub fn server(identity: &Identity, config: ServerConfig, socket: UdpSocket) -> Result<Endpoint> {
     let endpoint = Endpoint::new(identity.endpoint_config(), Some(config), socket, Arc::new(PreciseRuntime));
     endpoint.doing(|| "start QUIC")
 }

@@ -1,21 +1,23 @@
 //! `pcc proxy connect`: takes connections of programs and gives them tunnels.
 
+use super::control::Control;
 use super::drain::Places;
 use super::front::{Forward, Front};
-use super::link::{Link, Way, keep};
+use super::link::{Link, Way, connected, keep};
 use super::outcome::Carried;
 use super::program::Opened;
 use super::protocol::MAX_TUNNELS;
 use super::relay;
 use super::report::{Event, Reporter};
-use super::setup::Traffic;
+use super::session::Sessions;
+use super::setup::Settings;
 use super::udp;
 use crate::failure::{Context, Failure, Kind, Result};
-use crate::peer::connecting::remote;
 use crate::peer::endpoint::shown;
 use crate::signals::Signals;
 use noq::VarInt;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
@@ -36,7 +38,9 @@ pub struct Options {
     /// The ticket as the far side printed it.
     pub ticket: String,
     /// How this side sends.
-    pub traffic: Traffic,
+    pub settings: Settings,
+    /// The folder of the control socket, if it is not the usual one.
+    pub control: Option<PathBuf>,
 }
 
 /// What all connections of programs share.
@@ -49,7 +53,8 @@ struct Shared {
 
 /// Serves programs until a signal.
 pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
-    let way = Way::new(options.ticket.parse()?, &options.traffic)?;
+    let way = Way::new(options.ticket.parse()?, options.settings)?;
+    let sessions = Arc::<Sessions>::default();
     let mut signals = Signals::new().doing(|| "listen for signals")?;
     let mut listeners = Vec::new();
     for (address, front) in options.fronts {
@@ -65,7 +70,8 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
         opener = way.connect() => opener?,
         () = signals.next() => return Err(Failure::new(Kind::Interrupted, "interrupted")),
     };
-    reporter.event(&Event::Connected { peer: shown(remote(opener.connection())) });
+    let _control = Control::open(options.control.as_deref(), sessions.clone())?;
+    connected(&opener, &sessions, &reporter);
     let (known, link) = Link::new(opener);
     let udp = Arc::new(udp::Near::new(link.clone(), reporter.clone(), udp::IDLE));
     let shared = Arc::new(Shared { link, places: Places::new(MAX_TUNNELS), udp, reporter });
@@ -80,7 +86,7 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
         accepting.spawn(udp::forward::run(socket, target, shared.udp.clone()));
     }
     let result = tokio::select! {
-        failure = keep(&way, known, &shared.reporter) => Err(failure),
+        failure = keep(&way, known, &sessions, &shared.reporter) => Err(failure),
         () = signals.next() => {
             accepting.shutdown().await;
             match shared.places.drain(&mut signals, &shared.reporter).await {

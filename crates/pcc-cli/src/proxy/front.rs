@@ -2,7 +2,7 @@
 
 use super::http;
 use super::link::Link;
-use super::program::{Denied, Opened, Way};
+use super::program::{Denied, Opened, ProgramTunnel};
 use super::socks;
 use super::target::Target;
 use std::net::SocketAddr;
@@ -36,7 +36,12 @@ impl Front {
             Front::Socks => socks::open(program, link).await,
             Front::Http => http::open(program, link).await,
             Front::Forward(target) => match link.open(target).await {
-                Ok(tunnel) => Ok(Opened::Tunnel(Way { program, early: Vec::new(), target: target.clone(), tunnel })),
+                Ok(tunnel) => Ok(Opened::Tunnel(Box::new(ProgramTunnel {
+                    program,
+                    early: Vec::new(),
+                    target: target.clone(),
+                    tunnel,
+                }))),
                 Err(refusal) => {
                     // All that can be said without a protocol: a reset.
                     let _ = program.set_zero_linger();

@@ -1,7 +1,7 @@
 //! HTTP/1.1's CONNECT (RFC 9110 9.3.6).
 
 use super::link::Link;
-use super::program::{Denied, HEAD, Opened, Way};
+use super::program::{Denied, HEAD, Opened, ProgramTunnel};
 use super::protocol::Refusal;
 use super::target::Target;
 use httparse::{EMPTY_HEADER, Request, Status};
@@ -101,7 +101,7 @@ pub async fn open(mut program: TcpStream, link: &Link) -> Result<Opened, Denied>
     match link.open(&target).await {
         Ok(tunnel) => {
             program.write_all(b"HTTP/1.1 200 Connection Established\r\n\r\n").await?;
-            Ok(Opened::Tunnel(Way { program, early, target, tunnel }))
+            Ok(Opened::Tunnel(Box::new(ProgramTunnel { program, early, target, tunnel })))
         }
         Err(refusal) => {
             refuse(program, code(refusal), &refusal.to_string()).await;

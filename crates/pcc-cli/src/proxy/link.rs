@@ -3,7 +3,8 @@
 use super::credit::Memory;
 use super::protocol::{ALPN, Hello, MAX_MESSAGE, Refusal, Welcome};
 use super::report::{Event, Reporter};
-use super::setup::{self, Traffic};
+use super::session::{Session, Sessions};
+use super::setup::{self, Settings};
 use super::target::Target;
 use super::tunnel::{Opener, Tunnel};
 use super::udp::Flow;
@@ -15,6 +16,8 @@ use crate::peer::identity::proof;
 use crate::peer::ticket::Ticket;
 use crate::peer::wire::{self, connection_failure};
 use noq::{ClientConfig, Connection, Endpoint};
+use pcc::Weight;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
@@ -34,15 +37,18 @@ pub struct Way {
     endpoint: Endpoint,
     config: ClientConfig,
     ticket: Ticket,
+    settings: Settings,
+    /// That of all connections, one after the other.
+    weight: Option<Weight>,
     memory: Memory,
 }
 
 impl Way {
     /// By this ticket.
-    pub fn new(ticket: Ticket, traffic: &Traffic) -> Result<Way> {
-        let me = Credentials::generate()?;
-        let (endpoint, config) = endpoint::client(&me, ALPN, setup::transport(traffic), &ticket)?;
-        Ok(Way { endpoint, config, ticket, memory: Memory::new() })
+    pub fn new(ticket: Ticket, settings: Settings) -> Result<Way> {
+        let (me, weight) = (Credentials::generate()?, settings.weight());
+        let (endpoint, config) = endpoint::client(&me, ALPN, settings.config(weight.clone()), &ticket)?;
+        Ok(Way { endpoint, config, ticket, settings, weight, memory: Memory::new() })
     }
 
     /// The endpoint of this side.
@@ -62,7 +68,8 @@ impl Way {
             return Err(failure);
         }
         setup::follow_path(&connection);
-        Ok(Opener::new(connection, self.memory.clone()))
+        let session = Session::new(connection, &self.settings, self.weight.clone());
+        Ok(Opener::new(Arc::new(session), self.memory.clone()))
     }
 
     async fn introduce(&self, connection: &Connection) -> Result<()> {
@@ -119,7 +126,12 @@ impl Link {
 }
 
 /// Makes a new connection whenever the last one is lost. Returns why it is in vain to try again.
-pub async fn keep(way: &Way, known: watch::Sender<Option<Opener>>, reporter: &Reporter) -> Failure {
+pub async fn keep(
+    way: &Way,
+    known: watch::Sender<Option<Opener>>,
+    sessions: &Sessions,
+    reporter: &Reporter,
+) -> Failure {
     loop {
         let opener = known.borrow().clone();
         if let Some(opener) = opener {
@@ -130,12 +142,18 @@ pub async fn keep(way: &Way, known: watch::Sender<Option<Opener>>, reporter: &Re
         }
         match reconnect(way).await {
             Ok(opener) => {
-                reporter.event(&Event::Connected { peer: shown(remote(opener.connection())) });
+                connected(&opener, sessions, reporter);
                 known.send_replace(Some(opener));
             }
             Err(failure) => return failure,
         }
     }
+}
+
+/// Makes a new connection known to the user.
+pub fn connected(opener: &Opener, sessions: &Sessions, reporter: &Reporter) {
+    let id = sessions.add(opener.session().clone());
+    reporter.event(&Event::Connected { peer: shown(remote(opener.connection())), id });
 }
 
 async fn reconnect(way: &Way) -> Result<Opener> {

@@ -1,6 +1,7 @@
 //! `pcc proxy`: TCP connections and UDP datagrams of any program over one QUIC connection.
 
 mod connect;
+mod control;
 mod credit;
 mod dial;
 mod drain;
@@ -19,6 +20,7 @@ mod relay;
 mod report;
 mod rules;
 mod serve;
+mod session;
 mod setup;
 mod socks;
 mod target;
@@ -32,6 +34,7 @@ use crate::failure::Result;
 use crate::peer::asking;
 use crate::runtime;
 use front::{Forward, Front};
+use pcc::Weight;
 use report::Reporter;
 use rules::{Allowed, Rules};
 use setup::Traffic;
@@ -102,6 +105,8 @@ pub enum Command {
     Serve(ServeArgs),
     Connect(ConnectArgs),
     Pipe(PipeArgs),
+    Status(StatusArgs),
+    Weight(WeightArgs),
 }
 
 /// Waits for the other side and connects to where its programs want to.
@@ -123,6 +128,9 @@ pub struct ServeArgs {
     /// Keep what makes the ticket in this file, so that the ticket stays good over restarts with the same --listen
     #[arg(long, value_name = "FILE")]
     identity: Option<PathBuf>,
+    /// Put the socket for pcc proxy status and weight into this folder instead of the one of this login session
+    #[arg(long, value_name = "DIR")]
+    control: Option<PathBuf>,
     #[command(flatten)]
     traffic: Traffic,
     /// Print one JSON object per line on standard output
@@ -149,6 +157,9 @@ pub struct ConnectArgs {
     /// Read the ticket from this file, or with - from standard input, instead of PCC_TICKET or asking for it
     #[arg(long, value_name = "FILE")]
     ticket_file: Option<PathBuf>,
+    /// Put the socket for pcc proxy status and weight into this folder instead of the one of this login session
+    #[arg(long, value_name = "DIR")]
+    control: Option<PathBuf>,
     #[command(flatten)]
     traffic: Traffic,
     /// Print one JSON object per line on standard output
@@ -171,14 +182,38 @@ pub struct PipeArgs {
     traffic: Traffic,
 }
 
+/// Shows what the connections of running `pcc proxy serve` and `pcc proxy connect` do at the moment.
+#[derive(clap::Args)]
+pub struct StatusArgs {
+    /// Look into this folder instead of the one of this login session
+    #[arg(long, value_name = "DIR")]
+    control: Option<PathBuf>,
+    /// Print one JSON object per connection and line
+    #[arg(long)]
+    json: bool,
+}
+
+/// Changes the weight of what this side sends over a connection, while it runs.
+#[derive(clap::Args)]
+pub struct WeightArgs {
+    /// The connection, as pcc proxy status shows it
+    id: String,
+    /// Its share beside others like this one over the same bottleneck, in proportion to theirs, from 0.01 to 100
+    weight: Weight,
+    /// Look into this folder instead of the one of this login session
+    #[arg(long, value_name = "DIR")]
+    control: Option<PathBuf>,
+}
+
 /// Runs `pcc proxy`.
 pub fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve(args) => {
             let reporter = Arc::new(Reporter::new(args.json));
-            let ServeArgs { listen, advertise, allow, only_allowed, identity, traffic, .. } = args;
+            let ServeArgs { listen, advertise, allow, only_allowed, identity, control, traffic, .. } = args;
+            let settings = traffic.settings()?;
             let rules = Rules { allow, only_allowed };
-            let options = serve::Options { listen, advertise, identity, rules, traffic };
+            let options = serve::Options { listen, advertise, identity, rules, settings, control };
             Ok(finish(&reporter, serve::run(options, reporter.clone())))
         }
         Command::Connect(args) => {
@@ -191,9 +226,10 @@ pub fn run(command: Command) -> anyhow::Result<ExitCode> {
             if fronts.is_empty() && forwards.is_empty() {
                 return Err(usage("say what to offer to programs, with --socks, --http or --forward"));
             }
+            let settings = args.traffic.settings()?;
             let ticket = asking::ticket(args.ticket_file.as_deref(), SERVE)?;
             let reporter = Arc::new(Reporter::new(args.json));
-            let options = connect::Options { fronts, forwards, ticket, traffic: args.traffic };
+            let options = connect::Options { fronts, forwards, ticket, settings, control: args.control };
             Ok(finish(&reporter, connect::run(options, reporter.clone())))
         }
         Command::Pipe(args) => {
@@ -201,8 +237,13 @@ pub fn run(command: Command) -> anyhow::Result<ExitCode> {
                 return Err(usage(asking::NO_ARGUMENT));
             }
             let target = Target::new(&args.host, args.port).map_err(usage)?;
+            let settings = args.traffic.settings()?;
             let ticket = asking::ticket_at_hand(args.ticket_file.as_deref(), SERVE)?;
-            Ok(finish(&Reporter::new(false), pipe::run(&ticket, &args.traffic, target)))
+            Ok(finish(&Reporter::new(false), pipe::run(&ticket, settings, target)))
+        }
+        Command::Status(args) => control::status(args.control.as_deref(), args.json).map(|()| ExitCode::SUCCESS),
+        Command::Weight(args) => {
+            control::set_weight(args.control.as_deref(), &args.id, &args.weight).map(|()| ExitCode::SUCCESS)
         }
     }
 }

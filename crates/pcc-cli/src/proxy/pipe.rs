@@ -3,7 +3,7 @@
 use super::link::Way;
 use super::outcome::{Carried, End};
 use super::relay;
-use super::setup::Traffic;
+use super::setup::Settings;
 use super::target::Target;
 use crate::failure::{Context, Failure, Kind, Result};
 use crate::signals::Signals;
@@ -23,8 +23,8 @@ const OPENING: Duration = Duration::from_secs(20);
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Connects standard input and output with a target, until both directions have ended.
-pub async fn run(ticket: &str, traffic: &Traffic, target: Target) -> Result<()> {
-    let way = Way::new(ticket.parse()?, traffic)?;
+pub async fn run(ticket: &str, settings: Settings, target: Target) -> Result<()> {
+    let way = Way::new(ticket.parse()?, settings)?;
     let mut signals = Signals::new().doing(|| "listen for signals")?;
     // What ssh sends to its proxy when it ends.
     let mut hangup = signal(SignalKind::hangup()).doing(|| "listen for signals")?;

@@ -15,13 +15,13 @@ pub const HEAD: Duration = Duration::from_secs(10);
 /// A program that has what it asked for.
 pub enum Opened {
     /// A tunnel.
-    Tunnel(Way),
+    Tunnel(Box<ProgramTunnel>),
     /// A socket for datagrams, for as long as this connection to the program is open.
     Association(TcpStream, Association),
 }
 
 /// A program's tunnel.
-pub struct Way {
+pub struct ProgramTunnel {
     /// The connection to the program.
     pub program: TcpStream,
     /// What it has sent already of what is for the target.

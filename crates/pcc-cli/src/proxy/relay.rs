@@ -36,8 +36,8 @@ pub async fn pipe(
     sent: &AtomicU64,
     received: &AtomicU64,
 ) -> End {
-    let outward = tunnel.outward.send(input, early, sent);
-    let inward = tunnel.inward.receive(output, received);
+    let Tunnel { outward, inward, open: _open } = tunnel;
+    let (outward, inward) = (outward.send(input, early, sent), inward.receive(output, received));
     tokio::pin!(outward, inward);
     tokio::select! {
         end = &mut outward => if end == End::Closed { inward.await } else { end },

@@ -19,8 +19,8 @@ pub enum Event<'a> {
     Ticket { ticket: &'a str, addresses: &'a [SocketAddr] },
     /// Programs can connect here.
     Listening { kind: &'static str, address: SocketAddr },
-    /// The other side is connected and authenticated.
-    Connected { peer: String },
+    /// The other side is connected and authenticated: the connection of this name in `pcc proxy status`.
+    Connected { peer: String, id: String },
     /// The connection to the other side is gone.
     Lost { peer: String, reason: String },
     /// Somebody without the ticket, or too many, were turned away.
@@ -106,7 +106,7 @@ fn line(event: &Event<'_>) -> String {
             "On the other machine: pcc proxy connect or pcc proxy pipe, which ask for this ticket:".to_owned()
         }
         Event::Listening { kind, address } => format!("{kind}: listening on {address}"),
-        Event::Connected { peer } => format!("connected to {peer}"),
+        Event::Connected { peer, id } => format!("connected to {peer}, connection {id}"),
         Event::Lost { peer, reason } => format!("lost {peer}: {reason}"),
         Event::Refused { peer, reason, .. } => format!("refused {peer}: {reason}"),
         Event::Denied { from, target: Some(target), reason } => format!("{from} -> {target}: {reason}"),

@@ -1,5 +1,6 @@
 //! `pcc proxy serve`: the far side, which connects to targets.
 
+use super::control::Control;
 use super::credit::Memory;
 use super::dial;
 use super::drain::Places;
@@ -8,7 +9,8 @@ use super::protocol::{ALPN, Hello, MAX_TUNNELS, Refusal, Welcome};
 use super::relay;
 use super::report::{Event, Reporter};
 use super::rules::Rules;
-use super::setup::{self, Traffic};
+use super::session::{Session, Sessions};
+use super::setup::{self, Settings};
 use super::target::Target;
 use super::tunnel::Wanted;
 use super::udp;
@@ -23,6 +25,7 @@ use crate::peer::ticket::Ticket;
 use crate::peer::wire::{self, connection_failure};
 use crate::signals::Signals;
 use noq::{Connection, VarInt};
+use pcc::Weight;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -50,13 +53,17 @@ pub struct Options {
     /// Where tunnels may lead.
     pub rules: Rules,
     /// How this side sends.
-    pub traffic: Traffic,
+    pub settings: Settings,
+    /// The folder of the control socket, if it is not the usual one.
+    pub control: Option<PathBuf>,
 }
 
 /// What all connections share.
 struct Shared {
     rules: Arc<Rules>,
     flows: Arc<Far>,
+    settings: Settings,
+    sessions: Arc<Sessions>,
     memory: Memory,
     places: Places,
     guests: Arc<Semaphore>,
@@ -68,7 +75,10 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     let identity = options.identity.as_deref().map_or_else(Identity::generate, keeper::identity)?;
     let socket = bind(options.listen)?;
     let addresses = reachable(socket.local_addr().doing(|| "listen")?, &options.advertise)?;
-    let endpoint = endpoint::server(&identity, ALPN, setup::transport(&options.traffic), socket)?;
+    let (settings, sessions) = (options.settings, Arc::<Sessions>::default());
+    let config = endpoint::server_config(&identity, ALPN, settings.config(None))?;
+    let endpoint = endpoint::server(&identity, config.clone(), socket)?;
+    let _control = Control::open(options.control.as_deref(), sessions.clone())?;
     let mut signals = Signals::new().doing(|| "listen for signals")?;
     let ticket = Ticket { certificate: identity.credentials.hash(), secret: identity.secret, addresses };
     let printed = reporter.ticket(&ticket.to_string(), &ticket.addresses);
@@ -78,12 +88,19 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     let shared = Arc::new(Shared {
         rules: rules.clone(),
         flows: Arc::new(Far::new(rules, reporter.clone(), udp::IDLE)),
+        settings: settings.clone(),
+        sessions,
         memory: Memory::new(),
         places: Places::new(MAX_ALL_TUNNELS),
         guests: Arc::new(Semaphore::new(MAX_GUESTS)),
         reporter,
     });
-    let mut door = Door::<Hello>::open(endpoint.clone(), ticket.secret);
+    let mut door = Door::<Hello, _>::accepting(endpoint.clone(), ticket.secret, move |incoming| {
+        // Of its own for each.
+        let weight = settings.weight();
+        let config = endpoint::with_transport(config.clone(), settings.config(weight.clone()));
+        Ok((incoming.accept_with(Arc::new(config))?, weight))
+    });
     loop {
         tokio::select! {
             arrival = door.next() => match arrival {
@@ -109,7 +126,7 @@ impl Shared {
 }
 
 /// Serves the tunnels of one other side until its connection ends.
-async fn attend(mut guest: Guest<Hello>, shared: Arc<Shared>) {
+async fn attend(mut guest: Guest<Hello, Option<Weight>>, shared: Arc<Shared>) {
     let connection = guest.connection;
     let Ok(_place) = shared.guests.clone().try_acquire_owned() else {
         let failure = Failure::new(Kind::Other, format!("{MAX_GUESTS} others are connected already"));
@@ -119,11 +136,12 @@ async fn attend(mut guest: Guest<Hello>, shared: Arc<Shared>) {
     let peer = shown(remote(&connection));
     if wire::send(&mut guest.send, &Welcome).await.is_ok() {
         let _ = guest.send.finish();
-        shared.reporter.event(&Event::Connected { peer: peer.clone() });
+        let session = Arc::new(Session::new(connection.clone(), &shared.settings, guest.kept));
+        shared.reporter.event(&Event::Connected { peer: peer.clone(), id: shared.sessions.add(session.clone()) });
         setup::follow_path(&connection);
         connection.set_max_concurrent_bi_streams(VarInt::from_u32(2 * MAX_TUNNELS));
-        tokio::spawn(shared.flows.clone().attend(connection.clone()));
-        while let Ok(wanted) = Wanted::next(&connection).await {
+        tokio::spawn(shared.flows.clone().attend(session.clone()));
+        while let Ok(wanted) = Wanted::next(&session).await {
             tokio::spawn(serve(wanted, connection.clone(), shared.clone()));
         }
     }

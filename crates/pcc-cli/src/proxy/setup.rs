@@ -1,8 +1,8 @@
 //! What connections of a proxy run with, at both sides.
 
+use crate::sending::Sending;
 use noq::{Connection, IdleTimeout, TransportConfig, VarInt};
-use pcc::Rate;
-use pcc_lab::quantity;
+use pcc::Weight;
 use pcc_quic::{Algorithm, Transport, windows};
 use std::time::Duration;
 
@@ -13,36 +13,57 @@ const DATAGRAMS: usize = 256 << 10;
 /// How this side sends, as options of the commands.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Traffic {
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value_t,
-        help = format!("The congestion controller of what this side sends: {}", Algorithm::names())
-    )]
-    pub controller: Algorithm,
-    /// Never send faster than this, for example 50mbit
-    #[arg(long, value_name = "RATE", value_parser = quantity::rate)]
-    pub max_rate: Option<Rate>,
+    #[command(flatten)]
+    /// The controller.
+    pub sending: Sending,
     /// Cut all connections off when nothing was heard of the other side for this many seconds: the shorter time of the two
     /// sides counts
     #[arg(long, value_name = "SECONDS", default_value_t = 90, value_parser = clap::value_parser!(u32).range(10..=3600))]
     pub timeout: u32,
 }
 
-/// The configuration of connections.
-///
-/// A stream's window is as large as a connection's: it is [credit](super::credit) that bounds a stream, and what comes is read
-/// at once.
-pub fn transport(traffic: &Traffic) -> TransportConfig {
-    let seed = fastrand::u64(..);
-    let mut config =
-        Transport { algorithm: traffic.controller, max_rate: traffic.max_rate, weight: None, seed }.config();
-    config.stream_receive_window(window(windows::CAP));
-    config.datagram_receive_buffer_size(Some(DATAGRAMS));
-    config.datagram_send_buffer_size(DATAGRAMS);
-    let timeout = Duration::from_secs(traffic.timeout.into());
-    config.max_idle_timeout(IdleTimeout::try_from(timeout).ok());
-    config
+impl Traffic {
+    /// What connections run with.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sending::transport`].
+    pub fn settings(self) -> anyhow::Result<Settings> {
+        Ok(Settings { transport: self.sending.transport()?, timeout: Duration::from_secs(self.timeout.into()) })
+    }
+}
+
+/// What connections run with.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    transport: Transport,
+    timeout: Duration,
+}
+
+impl Settings {
+    /// The congestion controller.
+    pub fn controller(&self) -> Algorithm {
+        self.transport.algorithm
+    }
+
+    /// A weight to be changed apart from all others, if the controller knows weights. It begins as the options say.
+    pub fn weight(&self) -> Option<Weight> {
+        let begin = self.transport.weight.clone().unwrap_or_default();
+        self.controller().has_weight().then(|| Weight::new(begin.get()).unwrap_or_default())
+    }
+
+    /// The configuration of connections with this weight.
+    ///
+    /// A stream's window is as large as a connection's: it is [credit](super::credit) that bounds a stream, and what comes is
+    /// read at once.
+    pub fn config(&self, weight: Option<Weight>) -> TransportConfig {
+        let mut config = Transport { weight, seed: fastrand::u64(..), ..self.transport.clone() }.config();
+        config.stream_receive_window(window(windows::CAP));
+        config.datagram_receive_buffer_size(Some(DATAGRAMS));
+        config.datagram_send_buffer_size(DATAGRAMS);
+        config.max_idle_timeout(IdleTimeout::try_from(self.timeout).ok());
+        config
+    }
 }
 
 /// Opens this side of a connection for data, once both sides know each other.

@@ -1,7 +1,7 @@
 //! SOCKS5 (RFC 1928): `CONNECT` and `UDP ASSOCIATE` without authentication.
 
 use super::link::Link;
-use super::program::{Denied, HEAD, Opened, Way};
+use super::program::{Denied, HEAD, Opened, ProgramTunnel};
 use super::protocol::Refusal;
 use super::target::Target;
 use super::udp::association::Association;
@@ -61,7 +61,7 @@ pub async fn open(program: TcpStream, link: &Link) -> Result<Opened, Denied> {
             // Which address the far side has is of no use here.
             let bound = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
             let program = program.reply_success(bound).await.map_err(|e: SocksServerError| Denied::head(e))?;
-            Ok(Opened::Tunnel(Way { program, early: Vec::new(), target, tunnel }))
+            Ok(Opened::Tunnel(Box::new(ProgramTunnel { program, early: Vec::new(), target, tunnel })))
         }
         Err(refusal) => refuse(program, reply(refusal), Denied::target(target, refusal)).await,
     }

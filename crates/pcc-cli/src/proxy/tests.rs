@@ -3,6 +3,7 @@
 use super::credit::{Memory, START};
 use super::outcome::End;
 use super::protocol::{ALPN, RESET};
+use super::session::Session;
 use super::setup::{self, Traffic};
 use super::target::Target;
 use super::tunnel::{Opener, Wanted};
@@ -11,7 +12,9 @@ use crate::peer::credentials::Credentials;
 use crate::peer::endpoint;
 use crate::peer::identity::Identity;
 use crate::peer::ticket::Ticket;
-use noq::{Connection, Endpoint, ReadError, VarInt, WriteError};
+use crate::sending::Sending;
+use noq::{Endpoint, ReadError, VarInt, WriteError};
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, duplex};
@@ -21,25 +24,27 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Both ends of a connection on which the near side may open streams.
 pub struct Ends {
-    pub near: Connection,
-    pub far: Connection,
+    pub near: Arc<Session>,
+    pub far: Arc<Session>,
     _endpoints: [Endpoint; 2],
 }
 
 pub async fn ends() -> Ends {
-    let traffic = Traffic { controller: Default::default(), max_rate: None, timeout: 60 };
+    let settings = Traffic { sending: Sending::default(), timeout: 60 }.settings().unwrap();
     let identity = Identity::generate().unwrap();
     let socket = endpoint::bind(Some("127.0.0.1:0".parse().unwrap())).unwrap();
     let addresses = vec![socket.local_addr().unwrap()];
-    let server = endpoint::server(&identity, ALPN, setup::transport(&traffic), socket).unwrap();
+    let server = endpoint::server_config(&identity, ALPN, settings.config(None)).unwrap();
+    let server = endpoint::server(&identity, server, socket).unwrap();
     let ticket = Ticket { certificate: identity.credentials.hash(), secret: identity.secret, addresses };
     let me = Credentials::generate().unwrap();
-    let (client, config) = endpoint::client(&me, ALPN, setup::transport(&traffic), &ticket).unwrap();
+    let (client, config) = endpoint::client(&me, ALPN, settings.config(None), &ticket).unwrap();
     let accept = async { server.accept().await.unwrap().await.unwrap() };
     let (near, far) = tokio::join!(connect(&client, &config, &ticket.addresses), accept);
     let near = near.unwrap();
     far.set_max_concurrent_bi_streams(VarInt::from_u32(100));
     [&near, &far].into_iter().for_each(setup::follow_path);
+    let [near, far] = [near, far].map(|connection| Arc::new(Session::new(connection, &settings, None)));
     Ends { near, far, _endpoints: [client, server] }
 }
 
@@ -51,8 +56,8 @@ fn target() -> Target {
 async fn who_sends_more_than_was_granted_is_stopped() {
     let ends = ends().await;
     let hostile = async {
-        let (mut data, _credit) = ends.near.open_bi().await.unwrap();
-        let (mut grants, _answer) = ends.near.open_bi().await.unwrap();
+        let (mut data, _credit) = ends.near.connection().open_bi().await.unwrap();
+        let (mut grants, _answer) = ends.near.connection().open_bi().await.unwrap();
         grants.write_all(&START.to_le_bytes()).await.unwrap();
         crate::peer::wire::send(&mut data, &super::protocol::Request { target: target() }).await.unwrap();
         let written = async { while data.write(&[0; 4096]).await.is_ok() {} };
@@ -101,8 +106,8 @@ async fn what_is_dropped_does_not_look_complete() {
     let ends = ends().await;
     let near = async { drop(Opener::new(ends.near.clone(), Memory::new()).open(target()).await.unwrap()) };
     let far = async {
-        let (mut grants, mut request) = ends.far.accept_bi().await.unwrap();
-        let (mut answer, _) = ends.far.accept_bi().await.unwrap();
+        let (mut grants, mut request) = ends.far.connection().accept_bi().await.unwrap();
+        let (mut answer, _) = ends.far.connection().accept_bi().await.unwrap();
         crate::peer::wire::send(&mut answer, &super::protocol::Answer::Ok(())).await.unwrap();
         let mut bytes = [0; 100];
         let end = async {

@@ -4,6 +4,7 @@ use super::credit::Memory;
 use super::inward::{Grants, Inward};
 use super::outward::Outward;
 use super::protocol::{Answer, MAX_MESSAGE, Refusal, Request};
+use super::session::{Counted, Session};
 use super::target::Target;
 use super::udp::{Datagrams, Flow};
 use crate::failure::{Failure, Kind, Result};
@@ -18,6 +19,8 @@ pub struct Tunnel {
     pub outward: Outward,
     /// What comes for it.
     pub inward: Inward,
+    /// It is open as long as this is there.
+    pub open: Counted,
 }
 
 type Stream = (SendStream, RecvStream);
@@ -25,7 +28,7 @@ type Stream = (SendStream, RecvStream);
 /// Opens tunnels and flows over a connection.
 #[derive(Clone)]
 pub struct Opener {
-    connection: Connection,
+    session: Arc<Session>,
     /// The two streams of a tunnel must follow each other.
     turn: Arc<Mutex<()>>,
     memory: Memory,
@@ -34,14 +37,19 @@ pub struct Opener {
 
 impl Opener {
     /// Over this connection.
-    pub fn new(connection: Connection, memory: Memory) -> Opener {
-        let datagrams = Datagrams::new(connection.clone());
-        Opener { connection, turn: Arc::default(), memory, datagrams }
+    pub fn new(session: Arc<Session>, memory: Memory) -> Opener {
+        let datagrams = Datagrams::new(session.connection().clone());
+        Opener { session, turn: Arc::default(), memory, datagrams }
+    }
+
+    /// What is known of the connection.
+    pub fn session(&self) -> &Arc<Session> {
+        &self.session
     }
 
     /// The connection.
     pub fn connection(&self) -> &Connection {
-        &self.connection
+        self.session.connection()
     }
 
     /// A tunnel to a target, if the other side connects to it.
@@ -55,8 +63,8 @@ impl Opener {
         grants.announce().await.map_err(|_| Refusal::NoFarSide)?;
         outward.message(&Request { target }).await.map_err(|_| Refusal::NoFarSide)?;
         wire::receive::<Answer>(&mut receive, MAX_MESSAGE).await.map_err(|_| Refusal::NoFarSide)??;
-        let inward = Inward::new(receive, grants, self.connection.clone()).map_err(|_| Refusal::NoFarSide)?;
-        Ok(Tunnel { outward, inward })
+        let inward = Inward::new(receive, grants, self.connection().clone()).map_err(|_| Refusal::NoFarSide)?;
+        Ok(Tunnel { outward, inward, open: self.session.tunnel() })
     }
 
     /// A flow to a target.
@@ -65,12 +73,12 @@ impl Opener {
     ///
     /// As [`Flow::open`].
     pub async fn flow(&self, target: Target) -> Result<Flow, Refusal> {
-        Flow::open(&self.connection, self.datagrams.clone(), target).await
+        Flow::open(&self.session, self.datagrams.clone(), target).await
     }
 
     /// Two streams that follow each other, even if whoever wants them goes away meanwhile.
     async fn streams(&self) -> Result<(Stream, Stream), ConnectionError> {
-        let (connection, turn) = (self.connection.clone(), self.turn.clone());
+        let (connection, turn) = (self.connection().clone(), self.turn.clone());
         let opening = tokio::spawn(async move {
             let _turn = turn.lock().await;
             Ok((connection.open_bi().await?, connection.open_bi().await?))
@@ -81,7 +89,7 @@ impl Opener {
 
 /// A tunnel that the other side wants.
 pub struct Wanted {
-    connection: Connection,
+    session: Arc<Session>,
     request: RecvStream,
     grants: SendStream,
     send: SendStream,
@@ -94,10 +102,11 @@ impl Wanted {
     /// # Errors
     ///
     /// When the connection ends.
-    pub async fn next(connection: &Connection) -> Result<Wanted, ConnectionError> {
+    pub async fn next(session: &Arc<Session>) -> Result<Wanted, ConnectionError> {
+        let connection = session.connection();
         let (grants, request) = connection.accept_bi().await?;
         let (send, credit) = connection.accept_bi().await?;
-        Ok(Wanted { connection: connection.clone(), request, grants, send, credit })
+        Ok(Wanted { session: session.clone(), request, grants, send, credit })
     }
 
     /// Where it is to lead.
@@ -109,9 +118,9 @@ impl Wanted {
     pub async fn accept(self, memory: &Memory) -> Result<Tunnel> {
         let mut outward = Outward::new(self.send, self.credit);
         outward.message(&Answer::Ok(())).await?;
-        let inward = Inward::new(self.request, Grants::new(self.grants, memory), self.connection);
+        let inward = Inward::new(self.request, Grants::new(self.grants, memory), self.session.connection().clone());
         let inward = inward.map_err(|e| Failure::new(Kind::Other, e))?;
-        Ok(Tunnel { outward, inward })
+        Ok(Tunnel { outward, inward, open: self.session.tunnel() })
     }
 
     /// Says why there is none.

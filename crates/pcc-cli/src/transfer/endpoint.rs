@@ -18,7 +18,8 @@ fn common(mut config: TransportConfig) -> TransportConfig {
 
 /// The receiver's endpoint.
 pub fn server(identity: &Identity, socket: UdpSocket) -> Result<Endpoint> {
-    endpoint::server(identity, ALPN, common(Transport::default().config()), socket)
+    let config = endpoint::server_config(identity, ALPN, common(Transport::default().config()))?;
+    endpoint::server(identity, config, socket)
 }
 
 /// Opens the receiver's side of a connection for data, once the sender has proved the secret.

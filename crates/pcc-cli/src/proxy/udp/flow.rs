@@ -5,9 +5,10 @@ use super::tally::Tally;
 use crate::peer::wire;
 use crate::proxy::outcome::End;
 use crate::proxy::protocol::{ENDED, Refusal, Request};
+use crate::proxy::session::{Counted, Session};
 use crate::proxy::target::Target;
 use bytes::Bytes;
-use noq::{Connection, SendStream, VarInt};
+use noq::{SendStream, VarInt};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -16,6 +17,7 @@ use tokio::sync::mpsc;
 pub struct Flow {
     stream: SendStream,
     datagrams: Datagrams,
+    _open: Counted,
 }
 
 impl Flow {
@@ -25,10 +27,10 @@ impl Flow {
     ///
     /// [`Refusal::NoFarSide`] when the connection ends. What the far side has to say comes later, while datagrams are under
     /// way already.
-    pub async fn open(connection: &Connection, datagrams: Datagrams, target: Target) -> Result<Flow, Refusal> {
-        let mut stream = connection.open_uni().await.map_err(|_| Refusal::NoFarSide)?;
+    pub async fn open(session: &Session, datagrams: Datagrams, target: Target) -> Result<Flow, Refusal> {
+        let mut stream = session.connection().open_uni().await.map_err(|_| Refusal::NoFarSide)?;
         wire::send(&mut stream, &Request { target }).await.map_err(|_| Refusal::NoFarSide)?;
-        Ok(Flow { stream, datagrams })
+        Ok(Flow { stream, datagrams, _open: session.flow() })
     }
 
     /// Carries payloads to the target and gives those that come back to `reply`, which says whether it could take them: until

@@ -11,7 +11,8 @@ use crate::proxy::outcome::End;
 use crate::proxy::protocol::{ENDED, MAX_MESSAGE, Refusal, Request};
 use crate::proxy::report::{Event, Reporter};
 use crate::proxy::rules::Rules;
-use noq::{Connection, ReadError, RecvStream, VarInt};
+use crate::proxy::session::Session;
+use noq::{ReadError, RecvStream, VarInt};
 use rustix::net::{SendFlags, send};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -39,16 +40,18 @@ impl Far {
     }
 
     /// Serves the flows of one other side until its connection ends.
-    pub async fn attend(self: Arc<Far>, connection: Connection) {
+    pub async fn attend(self: Arc<Far>, session: Arc<Session>) {
+        let connection = session.connection();
         let datagrams = Datagrams::new(connection.clone());
         connection.set_max_concurrent_uni_streams(VarInt::from_u32(MAX_FLOWS));
         while let Ok(stream) = connection.accept_uni().await {
-            let (far, datagrams, from) = (self.clone(), datagrams.clone(), shown(remote(&connection)));
-            tokio::spawn(async move { far.serve(stream, datagrams, from).await });
+            let (far, session, datagrams) = (self.clone(), session.clone(), datagrams.clone());
+            tokio::spawn(async move { far.serve(stream, &session, &datagrams).await });
         }
     }
 
-    async fn serve(&self, mut stream: RecvStream, datagrams: Datagrams, from: String) {
+    async fn serve(&self, mut stream: RecvStream, session: &Session, datagrams: &Datagrams) {
+        let from = shown(remote(session.connection()));
         // Who says nothing, or nothing that makes sense, hears nothing.
         let request = timeout(REQUEST, wire::receive::<Request>(&mut stream, MAX_MESSAGE)).await;
         let Some(Request { target }) =
@@ -70,8 +73,9 @@ impl Far {
                 return;
             }
         };
+        let _open = session.flow();
         let (began, tally) = (Instant::now(), Arc::<Tally>::default());
-        let end = carry(socket, &mut stream, &datagrams, &tally, self.patience).await;
+        let end = carry(socket, &mut stream, datagrams, &tally, self.patience).await;
         let _ = stream.stop(ENDED);
         self.reporter.closed(from, &target, began, &tally.carried, Some(tally.dropped()), end);
     }

@@ -124,7 +124,7 @@ async fn what_fits_no_packet_is_dropped_and_counted() {
     let (ends, target) = (ends().await, echo().await);
     let opener = attend(&ends, Some(&target), PATIENCE);
     let mut flow = carry(&opener, target, PATIENCE).await;
-    let most = ends.near.max_datagram_size().unwrap();
+    let most = ends.near.connection().max_datagram_size().unwrap();
     for len in [most + 100, 1500, 1501, 60_000] {
         flow.payloads.send(vec![0; len].into()).await.unwrap();
     }
@@ -143,9 +143,10 @@ async fn nonsense_harms_nobody() {
         // Datagrams for flows that are none, and streams that begin with something else than a request.
         let mut bytes = vec![0; rng.usize(0..60)];
         rng.fill(&mut bytes);
-        ends.near.send_datagram(bytes.clone().into()).unwrap();
+        ends.near.connection().send_datagram(bytes.clone().into()).unwrap();
         if n % 50 == 0 {
-            let mut stream = timeout(PATIENCE, ends.near.open_uni()).await.expect("no more streams").unwrap();
+            let mut stream =
+                timeout(PATIENCE, ends.near.connection().open_uni()).await.expect("no more streams").unwrap();
             // It may be stopped meanwhile.
             let _ = stream.write_all(&bytes).await;
         }
