@@ -8,6 +8,8 @@ mod control;
 mod datagrams;
 #[path = "proxy/endings.rs"]
 mod endings;
+#[path = "proxy/metrics.rs"]
+mod metrics;
 #[path = "proxy/paths.rs"]
 mod paths;
 #[path = "proxy/requests.rs"]

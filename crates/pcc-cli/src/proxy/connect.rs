@@ -1,6 +1,5 @@
 //! `pcc proxy connect`: takes connections of programs and gives them tunnels.
 
-use super::control::Control;
 use super::drain::Places;
 use super::front::{Forward, Front};
 use super::link::{Link, Way, connected, keep};
@@ -12,12 +11,12 @@ use super::report::{Event, Reporter};
 use super::session::Sessions;
 use super::setup::Settings;
 use super::udp;
+use super::watching::Watching;
 use crate::failure::{Context, Failure, Kind, Result};
 use crate::peer::endpoint::shown;
 use crate::signals::Signals;
 use noq::VarInt;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
@@ -39,8 +38,8 @@ pub struct Options {
     pub ticket: String,
     /// How this side sends.
     pub settings: Settings,
-    /// The folder of the control socket, if it is not the usual one.
-    pub control: Option<PathBuf>,
+    /// How it can be watched.
+    pub watching: Watching,
 }
 
 /// What all connections of programs share.
@@ -70,7 +69,7 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
         opener = way.connect() => opener?,
         () = signals.next() => return Err(Failure::new(Kind::Interrupted, "interrupted")),
     };
-    let _control = Control::open(options.control.as_deref(), sessions.clone())?;
+    let _watched = options.watching.begin(&sessions, &reporter).await?;
     connected(&opener, &sessions, &reporter);
     let (known, link) = Link::new(opener);
     let udp = Arc::new(udp::Near::new(link.clone(), reporter.clone(), udp::IDLE));

@@ -2,6 +2,7 @@
 
 mod connect;
 mod control;
+mod counters;
 mod credit;
 mod dial;
 mod drain;
@@ -9,6 +10,7 @@ mod front;
 mod http;
 mod inward;
 mod link;
+mod metrics;
 mod outcome;
 mod outward;
 mod pipe;
@@ -28,6 +30,7 @@ mod target;
 mod tests;
 mod tunnel;
 mod udp;
+mod watching;
 
 use crate::exit::usage;
 use crate::failure::Result;
@@ -43,6 +46,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use target::Target;
+use watching::Watching;
 
 const SERVE: &str = "pcc proxy serve";
 
@@ -128,11 +132,10 @@ pub struct ServeArgs {
     /// Keep what makes the ticket in this file, so that the ticket stays good over restarts with the same --listen
     #[arg(long, value_name = "FILE")]
     identity: Option<PathBuf>,
-    /// Put the socket for pcc proxy status and weight into this folder instead of the one of this login session
-    #[arg(long, value_name = "DIR")]
-    control: Option<PathBuf>,
     #[command(flatten)]
     traffic: Traffic,
+    #[command(flatten)]
+    watching: Watching,
     /// Print one JSON object per line on standard output
     #[arg(long)]
     json: bool,
@@ -157,11 +160,10 @@ pub struct ConnectArgs {
     /// Read the ticket from this file, or with - from standard input, instead of PCC_TICKET or asking for it
     #[arg(long, value_name = "FILE")]
     ticket_file: Option<PathBuf>,
-    /// Put the socket for pcc proxy status and weight into this folder instead of the one of this login session
-    #[arg(long, value_name = "DIR")]
-    control: Option<PathBuf>,
     #[command(flatten)]
     traffic: Traffic,
+    #[command(flatten)]
+    watching: Watching,
     /// Print one JSON object per line on standard output
     #[arg(long)]
     json: bool,
@@ -210,10 +212,10 @@ pub fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve(args) => {
             let reporter = Arc::new(Reporter::new(args.json));
-            let ServeArgs { listen, advertise, allow, only_allowed, identity, control, traffic, .. } = args;
+            let ServeArgs { listen, advertise, allow, only_allowed, identity, traffic, watching, .. } = args;
             let settings = traffic.settings()?;
             let rules = Rules { allow, only_allowed };
-            let options = serve::Options { listen, advertise, identity, rules, settings, control };
+            let options = serve::Options { listen, advertise, identity, rules, settings, watching };
             Ok(finish(&reporter, serve::run(options, reporter.clone())))
         }
         Command::Connect(args) => {
@@ -229,7 +231,7 @@ pub fn run(command: Command) -> anyhow::Result<ExitCode> {
             let settings = args.traffic.settings()?;
             let ticket = asking::ticket(args.ticket_file.as_deref(), SERVE)?;
             let reporter = Arc::new(Reporter::new(args.json));
-            let options = connect::Options { fronts, forwards, ticket, settings, control: args.control };
+            let options = connect::Options { fronts, forwards, ticket, settings, watching: args.watching };
             Ok(finish(&reporter, connect::run(options, reporter.clone())))
         }
         Command::Pipe(args) => {

@@ -17,6 +17,21 @@ pub enum End {
     Idle,
 }
 
+impl End {
+    /// All of them.
+    pub const ALL: [End; 4] = [End::Closed, End::Reset, End::Lost, End::Idle];
+
+    /// The name in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            End::Closed => "closed",
+            End::Reset => "reset",
+            End::Lost => "lost",
+            End::Idle => "idle",
+        }
+    }
+}
+
 /// Bytes that a tunnel or a flow has carried so far.
 #[derive(Debug, Default)]
 pub struct Carried {

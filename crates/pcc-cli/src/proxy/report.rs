@@ -1,5 +1,6 @@
 //! What the user sees: lines on standard error, or JSON lines on standard output.
 
+use super::counters::Counters;
 use super::outcome::{Carried, End};
 use super::target::Target;
 use crate::failure::Failure;
@@ -42,16 +43,29 @@ pub enum Event<'a> {
 /// Shows events to the user, as text or as JSON.
 pub struct Reporter {
     json: bool,
+    counters: Counters,
 }
 
 impl Reporter {
     /// For a person or a log, or for a script.
     pub fn new(json: bool) -> Reporter {
-        Reporter { json }
+        Reporter { json, counters: Counters::default() }
+    }
+
+    /// What was reported so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     /// Reports an event.
     pub fn event(&self, event: &Event<'_>) {
+        match event {
+            Event::Closed { end, dropped, .. } => self.counters.ended(*end, *dropped),
+            Event::Disassociated { dropped, .. } => self.counters.dropped(*dropped),
+            Event::Denied { .. } => self.counters.denied(),
+            Event::Refused { .. } => self.counters.refused(),
+            _ => {}
+        }
         if self.json {
             if let Ok(line) = json_lines([event]) {
                 // A script that stopped reading is no reason to stop.

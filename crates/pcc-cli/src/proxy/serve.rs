@@ -1,6 +1,5 @@
 //! `pcc proxy serve`: the far side, which connects to targets.
 
-use super::control::Control;
 use super::credit::Memory;
 use super::dial;
 use super::drain::Places;
@@ -15,6 +14,7 @@ use super::target::Target;
 use super::tunnel::Wanted;
 use super::udp;
 use super::udp::serve::Far;
+use super::watching::Watching;
 use crate::failure::{Context, Failure, Kind, Result};
 use crate::peer::connecting::remote;
 use crate::peer::door::{Door, Guest};
@@ -54,8 +54,8 @@ pub struct Options {
     pub rules: Rules,
     /// How this side sends.
     pub settings: Settings,
-    /// The folder of the control socket, if it is not the usual one.
-    pub control: Option<PathBuf>,
+    /// How it can be watched.
+    pub watching: Watching,
 }
 
 /// What all connections share.
@@ -78,7 +78,7 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     let (settings, sessions) = (options.settings, Arc::<Sessions>::default());
     let config = endpoint::server_config(&identity, ALPN, settings.config(None))?;
     let endpoint = endpoint::server(&identity, config.clone(), socket)?;
-    let _control = Control::open(options.control.as_deref(), sessions.clone())?;
+    let _watched = options.watching.begin(&sessions, &reporter).await?;
     let mut signals = Signals::new().doing(|| "listen for signals")?;
     let ticket = Ticket { certificate: identity.credentials.hash(), secret: identity.secret, addresses };
     let printed = reporter.ticket(&ticket.to_string(), &ticket.addresses);

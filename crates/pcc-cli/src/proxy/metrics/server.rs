@@ -1,0 +1,142 @@
+//! An HTTP/1.1 server with one page.
+
+use super::text::text;
+use crate::failure::{Context, Result};
+use crate::proxy::report::{Event, Reporter};
+use crate::proxy::session::Sessions;
+use httparse::{EMPTY_HEADER, Request, Status};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+/// The longest head of a request, in bytes, and the most fields.
+const MAX_HEAD: usize = 8 << 10;
+const MAX_FIELDS: usize = 64;
+/// How long a request may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Requests that may be answered at once.
+const MAX_REQUESTS: usize = 16;
+/// How long to wait when no connection can be taken.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Answers requests until it is dropped.
+pub struct Metrics(JoinHandle<()>);
+
+impl Metrics {
+    /// An address, or a port of this machine.
+    pub fn parse(text: &str) -> Result<SocketAddr, String> {
+        let port = || text.parse().ok().map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+        let wrong = || format!("{text:?} is neither an address nor a port, such as 127.0.0.1:9100 or 9100");
+        text.parse().ok().or_else(port).ok_or_else(wrong)
+    }
+
+    /// Listens at this address.
+    ///
+    /// # Errors
+    ///
+    /// When it can't.
+    pub async fn open(address: SocketAddr, sessions: Arc<Sessions>, reporter: Arc<Reporter>) -> Result<Metrics> {
+        let listener = TcpListener::bind(address).await.doing(|| format!("listen on {address}"))?;
+        let address = listener.local_addr().doing(|| "listen")?;
+        reporter.event(&Event::Listening { kind: "metrics", address });
+        if !address.ip().is_loopback() {
+            let message = format!("note: whoever can reach {address} can read the metrics");
+            reporter.event(&Event::Note { message: &message });
+        }
+        Ok(Metrics(tokio::spawn(serve(listener, sessions, reporter))))
+    }
+}
+
+impl Drop for Metrics {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+async fn serve(listener: TcpListener, sessions: Arc<Sessions>, reporter: Arc<Reporter>) {
+    let places = Arc::new(Semaphore::new(MAX_REQUESTS));
+    loop {
+        let place = places.clone().acquire_owned().await;
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let (sessions, reporter) = (sessions.clone(), reporter.clone());
+                tokio::spawn(async move {
+                    let _place = place;
+                    // Who goes away early has no use for an answer.
+                    let _ = timeout(PATIENCE, answer(stream, &sessions, &reporter)).await;
+                });
+            }
+            Err(_) => sleep(PAUSE).await,
+        }
+    }
+}
+
+async fn answer(mut stream: TcpStream, sessions: &Sessions, reporter: &Reporter) -> io::Result<()> {
+    let mut head = Vec::new();
+    let code = loop {
+        if (&mut stream).take((MAX_HEAD - head.len()) as u64).read_buf(&mut head).await? == 0 {
+            return Ok(());
+        }
+        if let Some(code) = code(&head) {
+            break code;
+        }
+    };
+    let body = match code {
+        "200 OK" => text(&sessions.statuses(), reporter.counters()),
+        other => format!("{other}\n"),
+    };
+    let head = format!(
+        "HTTP/1.1 {code}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all((head + &body).as_bytes()).await?;
+    stream.shutdown().await
+}
+
+/// The status code (RFC 9110 15) for a head; none while it is not complete.
+fn code(head: &[u8]) -> Option<&'static str> {
+    let mut fields = [EMPTY_HEADER; MAX_FIELDS];
+    let mut request = Request::new(&mut fields);
+    match request.parse(head) {
+        Ok(Status::Complete(_)) => Some(match (request.method, request.path) {
+            (Some("GET"), Some("/metrics")) => "200 OK",
+            (Some("GET"), _) => "404 Not Found",
+            _ => "405 Method Not Allowed",
+        }),
+        Ok(Status::Partial) if head.len() < MAX_HEAD => None,
+        Ok(Status::Partial) | Err(httparse::Error::TooManyHeaders) => Some("431 Request Header Fields Too Large"),
+        Err(_) => Some("400 Bad Request"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_have_their_codes() {
+        for (head, wanted) in [
+            ("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", Some("200")),
+            ("GET / HTTP/1.1\r\n\r\n", Some("404")),
+            ("POST /metrics HTTP/1.1\r\n\r\n", Some("405")),
+            ("GET /metrics HTTP/1.1\r\nHos", None),
+            ("\x16\x03\x01", Some("400")),
+            (&format!("GET / HTTP/1.1\r\nA: {}", "b".repeat(MAX_HEAD)), Some("431")),
+        ] {
+            assert_eq!(code(head.as_bytes()).map(|code| &code[..3]), wanted, "{head:.40}");
+        }
+    }
+
+    #[test]
+    fn a_port_is_one_of_this_machine() {
+        assert_eq!(Metrics::parse("9100"), Ok("127.0.0.1:9100".parse().unwrap()));
+        assert_eq!(Metrics::parse("[::]:9100"), Ok("[::]:9100".parse().unwrap()));
+        assert!(Metrics::parse("99999").unwrap_err().contains("9100"));
+    }
+}
