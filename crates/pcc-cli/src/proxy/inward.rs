@@ -6,6 +6,7 @@ use super::reassembly::Reassembly;
 use noq::{
     Chunk, ClosedStream, Connection, PathId, ReadError, RecvStream, SendStream, UnorderedRecvStream, WriteError,
 };
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
@@ -56,8 +57,8 @@ impl Inward {
     pub async fn receive(mut self, mut program: impl AsyncWrite + Unpin, count: &AtomicU64) -> End {
         let mut reassembly = Reassembly::default();
         let mut unsaid = Vec::new();
-        let mut is_complete = false;
-        while !(is_complete && reassembly.is_empty()) {
+        let (mut is_complete, mut is_flushed) = (false, true);
+        while !(is_complete && is_flushed && reassembly.is_empty()) {
             tokio::select! {
                 biased;
                 chunk = self.data.read_chunk(usize::MAX), if !is_complete => match chunk {
@@ -76,8 +77,10 @@ impl Inward {
                     Err(WriteError::Stopped(_)) => unsaid.clear(),
                     Err(_) => return End::Lost,
                 },
-                written = program.write(reassembly.front()), if !reassembly.is_empty() => match written {
+                written = pass(&mut program, reassembly.front()), if !(is_flushed && reassembly.is_empty()) => match written {
+                    Ok(0) if reassembly.is_empty() => is_flushed = true,
                     Ok(written @ 1..) => {
+                        is_flushed = false;
                         reassembly.take(written);
                         count.store(reassembly.taken(), Ordering::Relaxed);
                         let rtt = self.connection.rtt(PathId::ZERO).unwrap_or(SOME_RTT);
@@ -95,4 +98,10 @@ impl Inward {
         let end = chunk.offset.saturating_add(chunk.bytes.len() as u64);
         chunk.offset >= self.begin && end - self.begin <= self.grants.credit.granted()
     }
+}
+
+/// Passes some bytes on; where there are none, makes sure that none are kept back, as standard output does behind the last end
+/// of a line.
+async fn pass(program: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Result<usize> {
+    if bytes.is_empty() { program.flush().await.map(|()| 0) } else { program.write(bytes).await }
 }

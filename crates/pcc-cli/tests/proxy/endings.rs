@@ -182,6 +182,23 @@ fn a_pipe_ends_with_its_connection() {
     assert!(got == sent);
     assert!(child.wait().unwrap().success());
 
+    // What comes is passed on at once, also if it is no line.
+    let mut child = pipe(&echo.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let (tell, heard) = mpsc::channel();
+    let talking = std::thread::spawn(move || {
+        for said in [&b"a"[..], b"b\nc", &[7; 5000]] {
+            input.write_all(said).unwrap();
+            let mut back = vec![0; said.len()];
+            output.read_exact(&mut back).unwrap();
+            assert_eq!(back, said);
+        }
+        tell.send(()).unwrap();
+    });
+    heard.recv_timeout(PATIENCE).expect("it keeps some of it");
+    talking.join().unwrap();
+    assert!(child.wait().unwrap().success());
+
     // A target that ends first: whoever reads sees the end, although standard input is still open.
     let short = target(|mut stream| stream.write_all(b"hello").unwrap());
     let far = serve(&[short.to_string()], &[]);

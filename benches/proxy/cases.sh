@@ -1,0 +1,145 @@
+#!/usr/bin/env bash
+# What else docs/proxy.md tells of `pcc proxy`, on real programs behind an emulated path. Needs root, python3, and for some
+# cases iperf3, or rsync with ssh and sshd.
+# Usage: benches/proxy/cases.sh CASE
+#   wire      bytes on the wire for each byte of a program, 1 % loss
+#   weights   two near sides of one far side with weights of 0.7 and 0.3, exchanged after 20 s
+#   iperf     iperf3 -R through a forward
+#   rsync     a folder over ssh, through pipe and directly
+#   stalled   memory of both sides with 500 connections, one of which nobody reads
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+pcc=${PCC:-$here/../../target/release/pcc}
+dir=$(mktemp -d -p "$([ -d /dev/shm ] && echo /dev/shm || echo /tmp)")
+export pcc here dir port=${PORT:-5411}
+path=(--rate 100mbit --rtt 30ms --loss 1% --queue 375kB)
+
+# A far side that allows some ports of this machine.
+far() {
+    for allowed in "$@"; do set -- "$@" --allow "127.0.0.1:$allowed"; shift; done
+    "$pcc" proxy serve --listen 0.0.0.0:0 --control "$dir/far" "$@" >"$dir/ticket" 2>"$dir/serve.log" &
+    started+=($!)
+    until [ -s "$dir/ticket" ]; do sleep 0.1; done
+}
+
+# A near side with a forward from one port to the other.
+near() {
+    "$pcc" proxy connect --ticket-file "$dir/ticket" --control "$dir/near" --forward "127.0.0.1:$1=127.0.0.1:$2" 2>"$dir/$1.log" &
+    started+=($!)
+    until grep -q listening "$dir/$1.log"; do sleep 0.1; done
+}
+
+pump() {
+    python3 "$here/pump.py" serve "$port" &
+    started+=($!)
+}
+
+ended() {
+    kill -9 "${started[@]}" 2>/dev/null || true
+}
+
+# A function of this file, behind the path.
+behind() {
+    "$pcc" lab shell "${path[@]}" -- bash -c "started=(); trap ended EXIT; $1" 2>/dev/null
+}
+
+# The sums of all connections of the far side.
+sums() {
+    "$pcc" proxy status --control "$dir/far" --json
+}
+
+wire() {
+    pump
+    far "$port"
+    behind wire_inside
+}
+wire_inside() {
+    near $((port + 1)) "$port"
+    python3 "$here/pump.py" fetch 127.0.0.1 $((port + 1)) 100000000 cubic 600
+    sums | python3 -c 'import json, sys
+now = json.loads(sys.stdin.readline())
+sent, packets = now["sent_bytes"], now["sent_packets"]
+print(f"{sent / 1e8:.3f} bytes of UDP payload for each byte, {(sent + 28 * packets) / 1e8:.3f} with headers of UDP and IPv4;", now["lost_packets"], "of", packets, "lost")'
+}
+
+weights() {
+    pump
+    far "$port"
+    path=(--rate 100mbit --rtt 40ms --queue 500kB)
+    behind weights_inside
+}
+weights_inside() {
+    for one in 1 2; do
+        near $((port + one)) "$port"
+        python3 "$here/pump.py" fetch 127.0.0.1 $((port + one)) 10000000000 cubic 45 >/dev/null &
+    done
+    ids=$(sums | python3 -c 'import json, sys
+for line in sys.stdin: print(json.loads(line)["id"])')
+    share() {
+        set -- $ids
+        "$pcc" proxy weight "$1" "$w1" --control "$dir/far"
+        "$pcc" proxy weight "$2" "$w2" --control "$dir/far"
+        sleep 10
+        sums >"$dir/before"
+        sleep 10
+        sums | python3 -c 'import json, sys
+read = lambda lines: [json.loads(line)["sent_bytes"] for line in lines]
+before, after = read(open(sys.argv[1])), read(sys.stdin)
+sent = [b - a for a, b in zip(before, after)]
+print(f"{100 * sent[0] / sum(sent):.1f} : {100 * sent[1] / sum(sent):.1f} of {sum(sent) * 8e-7:.1f} Mbit/s")' "$dir/before"
+    }
+    w1=0.7 w2=0.3 share
+    w1=0.3 w2=0.7 share
+}
+
+iperf() {
+    iperf3 -s -p "$port" >/dev/null &
+    started+=($!)
+    far "$port"
+    behind iperf_inside
+}
+iperf_inside() {
+    near $((port + 1)) "$port"
+    echo "through the proxy: $(iperf3 -c 127.0.0.1 -p $((port + 1)) -R -t 20 | grep receiver)"
+    for control in cubic bbr; do
+        echo "$control: $(iperf3 -c "$PCC_HOST" -p "$port" -R -t 20 -C "$control" | grep receiver)"
+    done
+}
+
+rsync() {
+    mkdir -p "$dir/files" /run/sshd
+    for n in $(seq 50); do head -c 2000000 /dev/urandom >"$dir/files/$n"; done
+    ssh-keygen -q -t ed25519 -N "" -f "$dir/key"
+    ssh-keygen -q -t ed25519 -N "" -f "$dir/host"
+    cp "$dir/key.pub" "$dir/authorized"
+    "$(command -v sshd || echo /usr/sbin/sshd)" -D -f /dev/null -p "$port" -h "$dir/host" -o AuthorizedKeysFile="$dir/authorized" \
+        -o StrictModes=no -o UsePAM=no -o PermitRootLogin=yes 2>"$dir/sshd.log" &
+    started+=($!)
+    far "$port"
+    behind rsync_inside
+}
+rsync_inside() {
+    fetch() {
+        local began=$EPOCHREALTIME what=$1 host=$2
+        shift 2
+        rm -rf "$dir/in"
+        command rsync -a -e "ssh -i $dir/key -p $port -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null $*" "$host:$dir/files/" "$dir/in/"
+        diff -r "$dir/files" "$dir/in"
+        echo "$what: $(echo "800 / ($EPOCHREALTIME - $began)" | bc -l | cut -c1-5) Mbit/s"
+    }
+    fetch "through the proxy" 127.0.0.1 "-o ProxyCommand='$pcc proxy pipe --ticket-file $dir/ticket %h %p'"
+    fetch directly "$PCC_HOST"
+}
+
+stalled() {
+    pump
+    far "$port"
+    near $((port + 1)) "$port"
+    python3 "$here/stalled.py" $((port + 1)) "${started[@]:1}"
+}
+
+export -f near sums ended "$1"
+if declare -F "$1_inside" >/dev/null; then export -f "$1_inside"; fi
+started=()
+trap 'ended; rm -rf "$dir"' EXIT
+"$1"
