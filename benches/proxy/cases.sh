@@ -3,7 +3,7 @@
 # cases iperf3, or rsync with ssh and sshd.
 # Usage: benches/proxy/cases.sh CASE
 #   wire      bytes on the wire for each byte of a program, 1 % loss
-#   weights   two near sides of one far side with weights of 0.7 and 0.3, exchanged after 20 s
+#   weights   two near sides of one far side with weights of 7 and 3, exchanged after 20 s
 #   iperf     iperf3 -R through a forward
 #   rsync     a folder over ssh, through pipe and directly
 #   stalled   memory of both sides with 500 connections, one of which nobody reads
@@ -88,8 +88,8 @@ before, after = read(open(sys.argv[1])), read(sys.stdin)
 sent = [b - a for a, b in zip(before, after)]
 print(f"{100 * sent[0] / sum(sent):.1f} : {100 * sent[1] / sum(sent):.1f} of {sum(sent) * 8e-7:.1f} Mbit/s")' "$dir/before"
     }
-    w1=0.7 w2=0.3 share
-    w1=0.3 w2=0.7 share
+    w1=7 w2=3 share
+    w1=3 w2=7 share
 }
 
 iperf() {

@@ -1,13 +1,13 @@
 //! The connection to the far side, at the side that has the ticket; made again when it is lost.
 
 use super::credit::Memory;
+use super::flow::Flow;
 use super::protocol::{ALPN, Hello, MAX_MESSAGE, Refusal, Welcome};
 use super::report::{Event, Reporter};
 use super::session::{Session, Sessions};
 use super::setup::{self, Settings};
 use super::target::Target;
 use super::tunnel::{Opener, Tunnel};
-use super::udp::Flow;
 use crate::failure::{Failure, Kind, Result};
 use crate::peer::connecting::{connect, remote};
 use crate::peer::credentials::Credentials;

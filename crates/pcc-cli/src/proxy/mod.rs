@@ -6,6 +6,7 @@ mod counters;
 mod credit;
 mod dial;
 mod drain;
+mod flow;
 mod front;
 mod http;
 mod inward;

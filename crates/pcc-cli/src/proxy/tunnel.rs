@@ -1,12 +1,12 @@
 //! A tunnel: the streams of one TCP connection, at either side.
 
 use super::credit::Memory;
+use super::flow::{Datagrams, Flow};
 use super::inward::{Grants, Inward};
 use super::outward::Outward;
 use super::protocol::{Answer, MAX_MESSAGE, Refusal, Request};
 use super::session::{Counted, Session};
 use super::target::Target;
-use super::udp::{Datagrams, Flow};
 use crate::failure::{Failure, Kind, Result};
 use crate::peer::wire;
 use noq::{Connection, ConnectionError, RecvStream, SendStream};

@@ -1,8 +1,8 @@
 //! SOCKS5's UDP ASSOCIATE (RFC 1928, 7): a socket for the datagrams of one program, each with its target before it.
 
-use super::MAX_PAYLOAD;
 use super::flows::{Flows, Near, New};
 use crate::peer::endpoint::shown;
+use crate::proxy::flow::MAX_PAYLOAD;
 use crate::proxy::report::Event;
 use crate::proxy::target::Target;
 use fast_socks5::parse_udp_request;

@@ -1,7 +1,7 @@
 //! The flows of a socket that programs send to.
 
 use super::MAX_FLOWS;
-use super::tally::Tally;
+use crate::proxy::flow::Tally;
 use crate::proxy::link::Link;
 use crate::proxy::report::{Event, Reporter};
 use crate::proxy::target::Target;

@@ -1,8 +1,8 @@
 //! `--forward udp:...`: all that comes goes to the same target.
 
-use super::MAX_PAYLOAD;
 use super::flows::{Flows, Near, New};
 use crate::peer::endpoint::shown;
+use crate::proxy::flow::MAX_PAYLOAD;
 use crate::proxy::target::Target;
 use rustix::net::{SendFlags, sendto};
 use std::sync::Arc;

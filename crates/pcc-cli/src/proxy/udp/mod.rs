@@ -3,17 +3,12 @@
 //! would without the proxy. The top of [`protocol`](super::protocol) says how.
 
 pub mod association;
-mod datagrams;
-mod flow;
 mod flows;
 pub mod forward;
 pub mod serve;
-mod tally;
 #[cfg(test)]
 mod tests;
 
-pub use datagrams::Datagrams;
-pub use flow::Flow;
 pub use flows::Near;
 
 use std::time::Duration;
@@ -22,5 +17,3 @@ use std::time::Duration;
 pub const IDLE: Duration = Duration::from_secs(120);
 /// Flows of a connection that may be open at once.
 pub const MAX_FLOWS: u32 = 1024;
-/// The longest payload that is looked at, in bytes: no packet of a path carries more.
-const MAX_PAYLOAD: usize = 1500;

@@ -1,12 +1,11 @@
 //! Flows at the far side: a socket for each.
 
-use super::datagrams::Datagrams;
-use super::tally::Tally;
-use super::{MAX_FLOWS, MAX_PAYLOAD};
+use super::MAX_FLOWS;
 use crate::peer::connecting::remote;
 use crate::peer::endpoint::shown;
 use crate::peer::wire;
 use crate::proxy::dial;
+use crate::proxy::flow::{Datagrams, MAX_PAYLOAD, Tally};
 use crate::proxy::outcome::End;
 use crate::proxy::protocol::{ENDED, MAX_MESSAGE, Refusal, Request};
 use crate::proxy::report::{Event, Reporter};

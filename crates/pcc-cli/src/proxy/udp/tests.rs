@@ -1,8 +1,8 @@
 //! Flows over a real connection, with sides that don't keep to the protocol.
 
 use super::serve::Far;
-use super::tally::Tally;
 use crate::proxy::credit::Memory;
+use crate::proxy::flow::Tally;
 use crate::proxy::outcome::End;
 use crate::proxy::protocol::Refusal;
 use crate::proxy::report::Reporter;

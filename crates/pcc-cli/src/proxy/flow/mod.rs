@@ -1,7 +1,11 @@
-//! A flow, at the side that opened it.
+//! A flow of datagrams between a program and a target, at the side that opened it; and what both sides need for that.
 
-use super::datagrams::Datagrams;
-use super::tally::Tally;
+mod datagrams;
+mod tally;
+
+pub use datagrams::Datagrams;
+pub use tally::Tally;
+
 use crate::peer::wire;
 use crate::proxy::outcome::End;
 use crate::proxy::protocol::{ENDED, Refusal, Request};
@@ -12,6 +16,9 @@ use noq::{SendStream, VarInt};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
+
+/// The longest payload that is looked at, in bytes: no packet of a path carries more.
+pub const MAX_PAYLOAD: usize = 1500;
 
 /// The way of datagrams to a target. Dropped, it is closed at the far side as well.
 pub struct Flow {
