@@ -1,10 +1,12 @@
 //! Paths that lose packets, bring them out of order, and change.
 
-use crate::common::forge;
-use crate::support::{connect, data, dial, echo, exchange, serve};
+use crate::common::{Pcc, forge};
+use crate::support::{Near, connect, data, dial, echo, exchange, serve};
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 /// A UDP relay in front of the far side that loses packets and brings some too late.
 struct Path {
@@ -14,6 +16,8 @@ struct Path {
     to: SocketAddr,
     front: Arc<UdpSocket>,
     near: Arc<Mutex<Option<SocketAddr>>>,
+    /// Loses all.
+    is_cut: Arc<AtomicBool>,
 }
 
 /// One packet in so many is lost, and one brought behind the next.
@@ -38,15 +42,28 @@ impl Path {
     fn start(to: SocketAddr) -> Path {
         let front = Arc::new(UdpSocket::bind("127.0.0.1:0").unwrap());
         let back = Arc::new(Mutex::new(Arc::new(UdpSocket::bind("127.0.0.1:0").unwrap())));
-        let path = Path { address: front.local_addr().unwrap(), back, to, front, near: Arc::default() };
+        let path = Path {
+            address: front.local_addr().unwrap(),
+            back,
+            to,
+            front,
+            near: Arc::default(),
+            is_cut: Arc::default(),
+        };
         let (front, near, back) = (path.front.clone(), path.near.clone(), path.back.clone());
+        let is_cut = path.is_cut.clone();
         thread::spawn(move || {
             let receive = |buffer: &mut [u8]| {
                 let (len, from) = front.recv_from(buffer).ok()?;
                 *near.lock().unwrap() = Some(from);
                 Some(len)
             };
-            carry(receive, |packet| drop(back.lock().unwrap().send_to(packet, to)), 1);
+            let send = |packet: &[u8]| {
+                if !is_cut.load(Ordering::Relaxed) {
+                    drop(back.lock().unwrap().send_to(packet, to));
+                }
+            };
+            carry(receive, send, 1);
         });
         path.listen();
         path
@@ -55,9 +72,11 @@ impl Path {
     /// Brings what comes to the present back socket to the near side.
     fn listen(&self) {
         let (front, near, back) = (self.front.clone(), self.near.clone(), self.back.lock().unwrap().clone());
+        let is_cut = self.is_cut.clone();
         thread::spawn(move || {
             let send = |packet: &[u8]| {
                 let near = *near.lock().unwrap();
+                let near = near.filter(|_| !is_cut.load(Ordering::Relaxed));
                 near.into_iter().for_each(|near| drop(front.send_to(packet, near)));
             };
             carry(|buffer| back.recv(buffer).ok(), send, 2);
@@ -72,8 +91,8 @@ impl Path {
     }
 }
 
-#[test]
-fn a_bad_path_that_changes_carries_all() {
+/// Both sides with such a path between them.
+fn apart() -> (Pcc, Near, Path) {
     let echo = echo();
     let far = serve(&[echo.to_string()], &[]);
     let mut path = None;
@@ -83,10 +102,34 @@ fn a_bad_path_that_changes_carries_all() {
         path = Some(started);
     });
     let near = connect(&ticket, echo, &[]);
+    (far, near, path.unwrap())
+}
+
+#[test]
+fn a_bad_path_that_changes_carries_all() {
+    let (_far, near, path) = apart();
     let sent = data(3_000_000, 8);
     assert!(exchange(dial(near.forward), sent.clone()) == sent);
     let open = dial(near.forward);
-    path.unwrap().change();
+    path.change();
     assert!(exchange(open, sent.clone()) == sent);
     assert!(near.pcc.events("lost").is_empty(), "it was the same connection all the time");
+}
+
+#[test]
+fn an_outage_is_waited_for() {
+    let (far, near, path) = apart();
+    let open = dial(near.forward);
+    path.is_cut.store(true, Ordering::Relaxed);
+    let sent = data(300_000, 9);
+    let copy = sent.clone();
+    let exchanging = thread::spawn(move || exchange(open, copy));
+    thread::sleep(Duration::from_secs(4));
+    assert!(!exchanging.is_finished(), "the path is not cut");
+    path.is_cut.store(false, Ordering::Relaxed);
+    assert!(exchanging.join().unwrap() == sent);
+    assert!(
+        near.pcc.events("lost").is_empty() && far.events("lost").is_empty(),
+        "it was the same connection all the time"
+    );
 }
