@@ -6,17 +6,22 @@
 mod called;
 mod completions;
 mod demo;
+mod drain;
 mod exit;
 mod failure;
 mod folders;
 mod lab;
 mod man;
+mod memory;
 mod output;
 mod peer;
 mod progress;
 mod proxy;
 mod qlog;
+mod reassembly;
 mod runtime;
+mod same_file;
+mod sending;
 mod signals;
 #[cfg(feature = "tcp")]
 mod tcp;

@@ -1,6 +1,5 @@
 //! `pcc proxy connect`: takes connections of programs and gives them tunnels.
 
-use super::drain::Places;
 use super::front::Front;
 use super::link::{Link, Way, keep};
 use super::outcome::Carried;
@@ -8,6 +7,7 @@ use super::protocol::MAX_TUNNELS;
 use super::relay;
 use super::report::{Event, Reporter};
 use super::setup::Traffic;
+use crate::drain::Places;
 use crate::failure::{Context, Failure, Kind, Result};
 use crate::peer::connecting::remote;
 use crate::peer::endpoint::shown;
@@ -73,7 +73,7 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
         failure = keep(&way, known, &shared.reporter) => Err(failure),
         () = signals.next() => {
             accepting.shutdown().await;
-            match shared.places.drain(&mut signals, &shared.reporter).await {
+            match shared.places.drain(&mut signals, |open| shared.reporter.event(&Event::Draining { open })).await {
                 true => Ok(()),
                 false => Err(Failure::new(Kind::Interrupted, "connections were cut off")),
             }

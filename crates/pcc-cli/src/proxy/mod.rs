@@ -3,7 +3,6 @@
 mod connect;
 mod credit;
 mod dial;
-mod drain;
 mod front;
 mod http;
 mod inward;
@@ -14,7 +13,6 @@ mod pipe;
 mod program;
 mod protocol;
 mod public;
-mod reassembly;
 mod relay;
 mod report;
 mod rules;

@@ -2,7 +2,6 @@
 
 use super::credit::Memory;
 use super::dial;
-use super::drain::Places;
 use super::outcome::{Carried, End};
 use super::protocol::{ALPN, Hello, MAX_TUNNELS, Refusal, Welcome};
 use super::relay;
@@ -11,6 +10,7 @@ use super::rules::Rules;
 use super::setup::{self, Traffic};
 use super::target::Target;
 use super::tunnel::Wanted;
+use crate::drain::Places;
 use crate::failure::{Context, Failure, Kind, Result};
 use crate::peer::connecting::remote;
 use crate::peer::door::{Door, Guest};
@@ -89,7 +89,7 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
             () = signals.next() => break,
         }
     }
-    let drained = shared.places.drain(&mut signals, &shared.reporter).await;
+    let drained = shared.places.drain(&mut signals, |open| shared.reporter.event(&Event::Draining { open })).await;
     let end = Failure::new(Kind::Interrupted, "the far side was stopped");
     endpoint.close(VarInt::from_u32(end.kind.code().into()), end.message.as_bytes());
     let _ = timeout(FAREWELL, endpoint.wait_idle()).await;
