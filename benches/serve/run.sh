@@ -18,7 +18,8 @@ mkdir "$dir/root"
 head -c "${megabytes}000000" /dev/urandom >"$dir/root/data"
 "$pcc" serve "$dir/root" --listen "0.0.0.0:$port" >/dev/null 2>"$dir/serve.log" &
 serve=$!
-trap 'kill $serve 2>/dev/null; rm -rf "$dir"' EXIT
+# Without waiting for clients whose path is gone.
+trap 'kill -9 $serve 2>/dev/null; wait $serve 2>/dev/null || true; rm -rf "$dir"' EXIT
 until grep -q 'sha256//' "$dir/serve.log"; do sleep 0.1; done
 pin=$(grep -o 'sha256//.*' "$dir/serve.log")
 export pin

@@ -1,14 +1,14 @@
 //! A connection as h3 sees it.
 
+use super::convert::{ended, lost, var_int};
 use super::guard::Guard;
 use super::recv::RecvStream;
 use super::send::SendStream;
 use bytes::Bytes;
 use h3::error::Code;
 use h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming, StreamId, WriteBuf};
-use noq::{ConnectionError, VarInt};
+use noq::ConnectionError;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 /// Waits for a stream. noq's own futures forget their place in the queue when they are dropped, so that they are kept.
@@ -171,30 +171,4 @@ impl quic::RecvStream for BidiStream {
     fn recv_id(&self) -> StreamId {
         self.recv.recv_id()
     }
-}
-
-/// A code of HTTP/3 as noq has it.
-pub(super) fn var_int(code: u64) -> VarInt {
-    VarInt::from_u64(code).unwrap_or(VarInt::MAX)
-}
-
-/// The ID of a stream as h3 has it.
-pub(super) fn id_of(id: noq::StreamId) -> StreamId {
-    // Both know the same IDs, those that QUIC has: up to 2^62 (RFC 9000 2.1).
-    StreamId::try_from(VarInt::from(id).into_inner()).expect("an ID of QUIC")
-}
-
-fn ended(error: &ConnectionError) -> ConnectionErrorIncoming {
-    match error {
-        ConnectionError::ApplicationClosed(close) => {
-            ConnectionErrorIncoming::ApplicationClose { error_code: close.error_code.into_inner() }
-        }
-        ConnectionError::TimedOut => ConnectionErrorIncoming::Timeout,
-        other => ConnectionErrorIncoming::Undefined(Arc::new(other.clone())),
-    }
-}
-
-/// What the end of the connection is for a stream.
-pub(super) fn lost(error: &ConnectionError) -> StreamErrorIncoming {
-    StreamErrorIncoming::ConnectionErrorIncoming { connection_error: ended(error) }
 }

@@ -3,7 +3,7 @@
 //! noq closes a connection when an ordered reader has many pieces with gaps between before it, as on a long path with loss.
 //! So what comes is read in any order, and put into order here.
 
-use super::connection::{id_of, lost, var_int};
+use super::convert::{id_of, lost, var_int};
 use super::guard::Guard;
 use crate::reassembly::Reassembly;
 use bytes::Bytes;

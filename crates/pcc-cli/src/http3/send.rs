@@ -1,7 +1,8 @@
 //! What is sent on a stream.
 
-use super::connection::{id_of, lost, var_int};
+use super::convert::{id_of, lost, var_int};
 use bytes::{Buf, Bytes};
+use h3::error::Code;
 use h3::quic::{self, StreamErrorIncoming, StreamId, WriteBuf};
 use noq::{StoppedError, VarInt, WriteError};
 use std::pin::Pin;
@@ -13,13 +14,14 @@ type Delivery = Pin<Box<dyn Future<Output = Result<Option<VarInt>, StoppedError>
 pub struct SendStream {
     stream: noq::SendStream,
     writing: Option<WriteBuf<Bytes>>,
+    has_begun: bool,
     /// Waits until all was received, once there is no more to send.
     delivery: Option<Delivery>,
 }
 
 impl SendStream {
     pub(super) fn new(stream: noq::SendStream) -> SendStream {
-        SendStream { stream, writing: None, delivery: None }
+        SendStream { stream, writing: None, has_begun: false, delivery: None }
     }
 }
 
@@ -37,7 +39,7 @@ impl quic::SendStream<Bytes> for SendStream {
         if self.writing.is_some() {
             return Err(StreamErrorIncoming::Unknown("data before the last was sent".into()));
         }
-        self.writing = Some(data.into());
+        (self.writing, self.has_begun) = (Some(data.into()), true);
         Ok(())
     }
 
@@ -62,6 +64,16 @@ impl quic::SendStream<Bytes> for SendStream {
 
     fn send_id(&self) -> StreamId {
         id_of(self.stream.id())
+    }
+}
+
+/// Dropped, noq ends a stream as if all had been said. Where nothing was, that is no answer.
+impl Drop for SendStream {
+    fn drop(&mut self) {
+        if !self.has_begun {
+            // Fails only for a stream that has ended.
+            let _ = self.stream.reset(var_int(Code::H3_REQUEST_REJECTED.value()));
+        }
     }
 }
 

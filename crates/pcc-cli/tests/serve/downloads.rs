@@ -1,12 +1,7 @@
 //! `pcc get`: the same bytes arrive, from the right server, and a download that was cut goes on.
 
-use crate::common::{Pcc, names, pcc};
-use crate::support::{Server, Site, lossy};
-
-/// Waits until a download has so many bytes.
-fn has(get: &Pcc, bytes: u64) {
-    get.until("progress", || get.events("progress").iter().any(|e| e["there"].as_u64() >= Some(bytes)).then_some(()));
-}
+use crate::common::{names, pcc};
+use crate::support::{SIZE, SLOW, Server, Site, has, lossy};
 
 #[test]
 fn the_same_bytes_arrive() {
@@ -83,27 +78,36 @@ fn what_is_not_there_or_is_there_already() {
     assert!(nobody.event("error")["message"].as_str().unwrap().contains("UDP"));
 }
 
+/// Starts a download from a slow server, kills both in the middle, and starts a server at the same address.
+fn cut(site: &Site) -> Server {
+    let slow = site.serve(&SLOW);
+    let get = site.get(slow.port(), "file", "out", &[]);
+    has(&get, 400_000);
+    get.kill();
+    let address = slow.address.to_string();
+    slow.pcc.kill();
+    site.serve_on(&address, &[])
+}
+
 #[test]
 fn a_download_that_was_killed_goes_on() {
     let site = Site::new();
-    let data = site.file("file", 6_000_000, 1);
-    let server = site.serve(&["--max-rate", "20mbit"]);
-    let cut = || {
-        let get = site.get(server.port(), "file", "out", &[]);
-        has(&get, 1_500_000);
-        get.kill();
-    };
-    cut();
+    let data = site.file("file", SIZE, 1);
+    let server = cut(&site);
     let mut get = site.get(server.port(), "file", "out", &[]);
     get.exits(0);
     let have = get.event("start")["have"].as_u64().unwrap();
-    assert!((1_000_000..6_000_000).contains(&have), "{have}");
+    assert!((1..SIZE as u64).contains(&have), "{have}");
     let done = get.event("done");
-    assert_eq!((done["moved"].as_u64(), &done["verified"]), (Some(6_000_000 - have), &true.into()));
+    assert_eq!((done["moved"].as_u64(), &done["verified"]), (Some(SIZE as u64 - have), &true.into()));
     assert!(std::fs::read(site.beside("out")).unwrap() == data);
-    // What has changed meanwhile begins anew.
-    std::fs::remove_file(site.beside("out")).unwrap();
-    cut();
+}
+
+#[test]
+fn what_has_changed_begins_anew() {
+    let site = Site::new();
+    site.file("file", SIZE, 1);
+    let server = cut(&site);
     let data = site.file("file", 3_000_000, 2);
     let mut get = site.get(server.port(), "file", "out", &[]);
     get.exits(0);
@@ -114,14 +118,12 @@ fn a_download_that_was_killed_goes_on() {
 #[test]
 fn what_does_not_match_the_digest_is_not_kept() {
     let site = Site::new();
-    site.file("file", 6_000_000, 1);
-    let server = site.serve(&["--max-rate", "20mbit"]);
-    let get = site.get(server.port(), "file", "out", &[]);
-    has(&get, 1_500_000);
-    get.kill();
+    site.file("file", SIZE, 1);
+    let server = cut(&site);
     let part = std::fs::OpenOptions::new().write(true).open(site.beside("out.part")).unwrap();
     std::os::unix::fs::FileExt::write_all_at(&part, b"something else", 1000).unwrap();
     drop(part);
     site.get(server.port(), "file", "out", &[]).exits(12);
-    assert!(!names(site.dir.path()).iter().any(|name| name.starts_with("out")), "{:?}", names(site.dir.path()));
+    let left: Vec<_> = names(site.dir.path()).into_iter().filter(|name| name.starts_with("out")).collect();
+    assert!(left.is_empty(), "{left:?}");
 }

@@ -1,19 +1,19 @@
 //! How a server ends, and what its clients notice of it.
 
-use crate::support::{Site, ask, tls};
+use crate::support::{SIZE, SLOW, Site, ask, has, tls};
 use rustix::process::Signal;
 use std::net::TcpStream;
 
 #[test]
 fn what_is_on_its_way_may_finish() {
     let site = Site::new();
-    let data = site.file("file", 6_000_000, 1);
-    let mut server = site.serve(&["--max-rate", "20mbit"]);
+    let data = site.file("file", SIZE, 1);
+    let mut server = site.serve(&SLOW);
     // It has nothing to do, and is closed at once.
     let mut idle = tls(&site, &server);
     assert_eq!(ask(&mut idle, "GET", "/", &[]).status, 200);
     let mut get = site.get(server.port(), "file", "out", &[]);
-    get.until("data", || get.events("progress").iter().any(|e| e["there"].as_u64() > Some(0)).then_some(()));
+    has(&get, 1);
     server.pcc.signal(Signal::TERM);
     server.pcc.event("draining");
     server.pcc.until("closed port", || TcpStream::connect(server.address).is_err().then_some(()));
@@ -21,16 +21,16 @@ fn what_is_on_its_way_may_finish() {
     assert!(std::fs::read(site.beside("out")).unwrap() == data);
     server.pcc.exits(0);
     let line = server.logged("/file");
-    assert_eq!((line["bytes"].as_u64(), &line["complete"]), (Some(6_000_000), &true.into()));
+    assert_eq!((line["bytes"].as_u64(), &line["complete"]), (Some(SIZE as u64), &true.into()));
 }
 
 #[test]
 fn a_download_goes_on_after_a_restart_of_the_server() {
     let site = Site::new();
-    let data = site.file("file", 6_000_000, 1);
-    let mut server = site.serve(&["--max-rate", "20mbit"]);
+    let data = site.file("file", SIZE, 1);
+    let mut server = site.serve(&SLOW);
     let mut get = site.get(server.port(), "file", "out", &[]);
-    get.until("data", || get.events("progress").iter().any(|e| e["there"].as_u64() > Some(1_000_000)).then_some(()));
+    has(&get, 400_000);
     server.pcc.interrupt();
     server.pcc.event("draining");
     server.pcc.interrupt();
@@ -41,7 +41,7 @@ fn a_download_goes_on_after_a_restart_of_the_server() {
     get.exits(0);
     assert!(std::fs::read(site.beside("out")).unwrap() == data);
     let begins: Vec<_> = get.events("start").iter().map(|start| start["have"].as_u64().unwrap()).collect();
-    assert!(begins.len() == 2 && begins[1] > 500_000, "{begins:?}");
+    assert!(begins.len() == 2 && begins[1] > 0, "{begins:?}");
 }
 
 #[test]

@@ -100,6 +100,15 @@ impl Server {
     }
 }
 
+/// A file of this size takes 12 s from a server that is as slow as this: long enough to catch it on its way.
+pub const SIZE: usize = 6_000_000;
+pub const SLOW: [&str; 2] = ["--max-rate", "4mbit"];
+
+/// Waits until a download has so many bytes.
+pub fn has(get: &Pcc, bytes: u64) {
+    get.until("progress", || get.events("progress").iter().any(|e| e["there"].as_u64() >= Some(bytes)).then_some(()));
+}
+
 /// A path to a server that loses 2 % of its packets, with a round trip of 20 ms.
 pub fn lossy(server: &Server) -> Relay {
     let delay = PathConfig::delay_only(Duration::from_millis(10));
