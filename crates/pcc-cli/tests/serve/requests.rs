@@ -130,7 +130,8 @@ fn what_makes_no_sense() {
     assert_eq!(answer("GET / HTTP/1.1\r\n\r\n"), 400, "no host");
     assert_eq!(answer("GET / HTTP/1.0\r\n\r\n"), 200, "which HTTP/1.0 does not need");
     assert_eq!(answer("nonsense\r\n\r\n"), 400);
-    let field = "x".repeat(100_000);
+    // Little more than is read, or the connection would break while it is still being written.
+    let field = "x".repeat(17_000);
     assert_eq!(once(&site, &server, "GET", "/", &[("x", &field)]).status, 431);
     let many: Vec<_> = (0..200).map(|_| ("x", "y")).collect();
     assert_eq!(once(&site, &server, "GET", "/", &many).status, 431);
