@@ -79,10 +79,14 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
         () = interrupted() => Err(Failure::interrupted()),
     };
     download.connector.close().await;
-    match done? {
-        (size, Some(true)) => download.done(size, true),
-        (size, None) => download.done(size, false),
-        (_, Some(false)) => {
+    match done {
+        Ok((size, Some(true))) => download.done(size, true),
+        Ok((size, None)) => download.done(size, false),
+        Err(failure) => {
+            download.part.leave();
+            Err(failure)
+        }
+        Ok((_, Some(false))) => {
             download.part.discard()?;
             let message = "what came does not match the digest that the server sent with it, and was removed";
             Err(Failure::new(Kind::Corrupt, message))

@@ -124,6 +124,14 @@ impl Part {
         self.forget()
     }
 
+    /// It isn't complete, and stays for another time, unless nothing of it has come.
+    pub fn leave(self) {
+        if self.file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
+            // It is in nobody's way.
+            let _ = self.discard();
+        }
+    }
+
     fn forget(&self) -> Result<()> {
         match std::fs::remove_file(&self.note_path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
