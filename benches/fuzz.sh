@@ -27,5 +27,7 @@ fuzz() { # FOLDER PREFIX CARGO-TEST-OPTIONS...: all tests of a binary whose name
     done
 }
 
-fuzz crates/pcc-cli/src/transfer transfer::fuzz:: -p pcc-cli --bin pcc
+for command in transfer serve get; do
+    fuzz crates/pcc-cli/src/$command $command::fuzz:: -p pcc-cli --bin pcc
+done
 fuzz crates/pcc-lab/tests "" -p pcc-lab --test fuzz

@@ -37,13 +37,15 @@ pub enum Kind {
     Stalled = 14,
     /// All but some files is there.
     Incomplete = 15,
+    /// The server is not the one that it should be.
+    Untrusted = 16,
     /// Stopped by the user.
     Interrupted = INTERRUPTED,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 15] = [
+    pub const ALL: [Kind; 16] = [
         Kind::Other,
         Kind::BadTicket,
         Kind::WrongTicket,
@@ -58,6 +60,7 @@ impl Kind {
         Kind::Replaced,
         Kind::Stalled,
         Kind::Incomplete,
+        Kind::Untrusted,
         Kind::Interrupted,
     ];
 
@@ -88,6 +91,7 @@ impl Kind {
             Kind::Replaced => "replaced",
             Kind::Stalled => "stalled",
             Kind::Incomplete => "incomplete",
+            Kind::Untrusted => "untrusted",
             Kind::Interrupted => "interrupted",
         }
     }

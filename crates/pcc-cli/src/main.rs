@@ -6,18 +6,25 @@
 mod called;
 mod completions;
 mod demo;
+mod drain;
 mod exit;
 mod failure;
 mod folders;
+mod get;
+mod http3;
 mod lab;
 mod man;
+mod memory;
 mod output;
 mod peer;
 mod progress;
 mod proxy;
 mod qlog;
+mod reassembly;
 mod runtime;
+mod same_file;
 mod sending;
+mod serve;
 mod signals;
 #[cfg(feature = "tcp")]
 mod tcp;
@@ -50,6 +57,8 @@ enum Command {
     Recv(transfer::RecvArgs),
     #[command(subcommand)]
     Proxy(proxy::Command),
+    Serve(serve::Args),
+    Get(get::Args),
     Completions(completions::Args),
     Man(man::Args),
     /// What the lab runs programs under.
@@ -77,6 +86,8 @@ fn run(command: Command, shown: clap::Command) -> anyhow::Result<ExitCode> {
         Command::Send(args) => transfer::send(args),
         Command::Recv(args) => transfer::recv(args),
         Command::Proxy(command) => proxy::run(command),
+        Command::Serve(args) => serve::run(args),
+        Command::Get(args) => get::run(args),
         Command::Completions(args) => completions::run(&args, &shown),
         Command::Man(args) => man::run(&args, shown),
         Command::Guard { parent, files, program } => Ok(ExitCode::from(guard(parent, files, &program))),

@@ -117,6 +117,36 @@ impl Progress {
     }
 }
 
+/// The rate that is shown is that of about this long.
+const RATE_WINDOW: Duration = Duration::from_secs(3);
+
+/// How fast something came of late.
+#[derive(Default)]
+pub struct Rates(Mutex<Vec<(Instant, u64)>>);
+
+impl Rates {
+    /// The rate of late in bit/s, given how many bytes are there now.
+    pub fn of_late(&self, there: u64) -> f64 {
+        let mut rates = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        // An attempt that begins anew may start lower.
+        rates.retain(|(at, bytes)| now - *at <= RATE_WINDOW && *bytes <= there);
+        rates.push((now, there));
+        let (start, before) = rates[0];
+        let seconds = (now - start).as_secs_f64();
+        if seconds > 0.0 { (there - before) as f64 * 8.0 / seconds } else { 0.0 }
+    }
+}
+
+/// A rate for people.
+pub fn rate(bits_per_second: f64) -> String {
+    match bits_per_second {
+        r if r >= 1e9 => format!("{:.2} Gbit/s", r / 1e9),
+        r if r >= 1e6 => format!("{:.1} Mbit/s", r / 1e6),
+        r => format!("{:.0} kbit/s", r / 1e3),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

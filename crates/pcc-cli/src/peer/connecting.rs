@@ -4,7 +4,7 @@ use super::credentials::NAME;
 use super::endpoint::shown;
 use super::wire::connection_failure;
 use crate::failure::{Failure, Kind, Result};
-use noq::{ClientConfig, Connection, Endpoint, PathId};
+use noq::{ClientConfig, Connection, ConnectionError, Endpoint, PathId};
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -16,12 +16,24 @@ const STAGGER: Duration = Duration::from_millis(100);
 
 /// Tries all addresses of a ticket; the first that answers, and has the right certificate, wins.
 pub async fn connect(endpoint: &Endpoint, config: &ClientConfig, addresses: &[SocketAddr]) -> Result<Connection> {
+    race(endpoint, config, NAME, addresses, connection_failure).await
+}
+
+/// Tries all addresses of a server with this name; the first that answers wins. `failure` words why one did not.
+pub async fn race(
+    endpoint: &Endpoint,
+    config: &ClientConfig,
+    name: &str,
+    addresses: &[SocketAddr],
+    failure: impl Fn(&ConnectionError) -> Failure + Clone + Send + 'static,
+) -> Result<Connection> {
     let mut attempts = JoinSet::new();
     for (n, address) in (0u32..).zip(addresses.iter().copied()) {
-        let (endpoint, config) = (endpoint.clone(), config.clone());
+        let (endpoint, config, failure) = (endpoint.clone(), config.clone(), failure.clone());
+        let name = name.to_owned();
         attempts.spawn(async move {
             tokio::time::sleep(STAGGER * n).await;
-            connect_to(&endpoint, config, address).await
+            connect_to(&endpoint, config, &name, address, failure).await
         });
     }
     let mut worst: Option<Failure> = None;
@@ -33,22 +45,25 @@ pub async fn connect(endpoint: &Endpoint, config: &ClientConfig, addresses: &[So
             Err(_) => {}
         }
     }
-    Err(worst.unwrap_or_else(|| Failure::new(Kind::BadTicket, "the ticket names no address")))
+    Err(worst.unwrap_or_else(|| Failure::new(Kind::LostPeer, "there is no address to connect to")))
 }
 
-async fn connect_to(endpoint: &Endpoint, config: ClientConfig, address: SocketAddr) -> Result<Connection> {
+async fn connect_to(
+    endpoint: &Endpoint,
+    config: ClientConfig,
+    name: &str,
+    address: SocketAddr,
+    failure: impl Fn(&ConnectionError) -> Failure,
+) -> Result<Connection> {
     let shown = shown(address);
     let connecting = endpoint
-        .connect_with(config, address, NAME)
+        .connect_with(config, address, name)
         .map_err(|e| Failure::new(Kind::LostPeer, format!("cannot connect to {shown}: {e}")))?;
-    match tokio::time::timeout(HANDSHAKE, connecting).await {
-        Ok(Ok(connection)) => Ok(connection),
-        Ok(Err(e)) => {
-            let failure = connection_failure(&e);
-            Err(Failure::new(failure.kind, format!("{shown}: {failure}")))
-        }
-        Err(_) => Err(Failure::new(Kind::LostPeer, format!("{shown} does not answer"))),
-    }
+    let connected = tokio::time::timeout(HANDSHAKE, connecting).await.unwrap_or(Err(ConnectionError::TimedOut));
+    connected.map_err(|error| {
+        let failure = failure(&error);
+        Failure::new(failure.kind, format!("{shown}: {failure}"))
+    })
 }
 
 /// Where the other side is.

@@ -164,7 +164,7 @@ impl<H: Hello, K: Send + 'static> Keeper<H, K> {
 }
 
 /// All addresses that one customer of a network usually has.
-fn place(ip: IpAddr) -> IpAddr {
+pub fn place(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64).into(),
         v4 => v4,

@@ -1,6 +1,5 @@
 //! `pcc proxy connect`: takes connections of programs and gives them tunnels.
 
-use super::drain::Places;
 use super::front::{Forward, Front};
 use super::link::{Link, Way, connected, keep};
 use super::outcome::Carried;
@@ -12,6 +11,7 @@ use super::session::Sessions;
 use super::setup::Settings;
 use super::udp;
 use super::watching::Watching;
+use crate::drain::Places;
 use crate::failure::{Context, Failure, Kind, Result};
 use crate::peer::endpoint::shown;
 use crate::signals::Signals;
@@ -88,7 +88,7 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
         failure = keep(&way, known, &sessions, &shared.reporter) => Err(failure),
         () = signals.next() => {
             accepting.shutdown().await;
-            match shared.places.drain(&mut signals, &shared.reporter).await {
+            match shared.places.drain(&mut signals, |open| shared.reporter.event(&Event::Draining { open })).await {
                 true => Ok(()),
                 false => Err(Failure::new(Kind::Interrupted, "connections were cut off")),
             }

@@ -5,10 +5,11 @@
 //! begin of the stream that the sender may send. It begins with [`START`] bytes and grows with what the application takes per
 //! round trip, as long as there is memory for it.
 
+use crate::memory::Share;
 use pcc_quic::windows::{self, Windows};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+pub use crate::memory::Memory;
 
 /// What may be under way before anything was granted, in bytes: more than a first round trip carries.
 pub const START: u64 = 64 << 10;
@@ -16,32 +17,6 @@ pub const START: u64 = 64 << 10;
 /// What is behind a lost packet waits for its repair, which takes a round trip and may get lost too: a program that takes all
 /// that comes in order gets so many times the window of one that takes all that comes.
 const IN_ORDER: u64 = 2;
-
-/// Memory is counted in pieces of so many bytes.
-const PIECE: u64 = 1 << 10;
-
-/// What all tunnels of this process together may be granted beyond [`START`], in bytes.
-const MEMORY: u64 = 256 << 20;
-
-/// The memory that tunnels share.
-#[derive(Clone, Debug)]
-pub struct Memory(Arc<Semaphore>);
-
-impl Memory {
-    /// All of it.
-    pub fn new() -> Memory {
-        Memory::of(MEMORY)
-    }
-
-    fn of(bytes: u64) -> Memory {
-        Memory(Arc::new(Semaphore::new((bytes / PIECE) as usize)))
-    }
-
-    /// A share of so many bytes, if there is as much.
-    fn share(&self, bytes: u64) -> Option<OwnedSemaphorePermit> {
-        self.0.clone().try_acquire_many_owned(u32::try_from(bytes.div_ceil(PIECE)).ok()?).ok()
-    }
-}
 
 /// Decides what to grant in one direction of a tunnel; sans-IO.
 #[derive(Debug)]
@@ -52,7 +27,7 @@ pub struct Credit {
     granted: u64,
     memory: Memory,
     /// Given back with the tunnel.
-    share: Option<OwnedSemaphorePermit>,
+    share: Option<Share>,
 }
 
 impl Credit {

@@ -2,7 +2,7 @@
 
 use super::credit::{Credit, Memory};
 use super::outcome::End;
-use super::reassembly::Reassembly;
+use crate::reassembly::Reassembly;
 use noq::{
     Chunk, ClosedStream, Connection, PathId, ReadError, RecvStream, SendStream, UnorderedRecvStream, WriteError,
 };

@@ -2,7 +2,6 @@
 
 use super::credit::Memory;
 use super::dial;
-use super::drain::Places;
 use super::outcome::{Carried, End};
 use super::protocol::{ALPN, Hello, MAX_TUNNELS, Refusal, Welcome};
 use super::relay;
@@ -15,6 +14,7 @@ use super::tunnel::Wanted;
 use super::udp;
 use super::udp::serve::Far;
 use super::watching::Watching;
+use crate::drain::Places;
 use crate::failure::{Context, Failure, Kind, Result};
 use crate::peer::connecting::remote;
 use crate::peer::door::{Door, Guest};
@@ -111,7 +111,7 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
             () = signals.next() => break,
         }
     }
-    let drained = shared.places.drain(&mut signals, &shared.reporter).await;
+    let drained = shared.places.drain(&mut signals, |open| shared.reporter.event(&Event::Draining { open })).await;
     let end = Failure::new(Kind::Interrupted, "the far side was stopped");
     endpoint.close(VarInt::from_u32(end.kind.code().into()), end.message.as_bytes());
     let _ = timeout(FAREWELL, endpoint.wait_idle()).await;

@@ -2,22 +2,18 @@
 
 use crate::failure::Failure;
 use crate::output::{json_lines, show, write};
-use crate::progress::{Look, Progress};
+use crate::progress::{Look, Progress, Rates, rate};
 use indicatif::HumanBytes;
 use serde::Serialize;
 use std::io;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How often progress is reported.
 pub const INTERVAL: Duration = Duration::from_millis(200);
 /// How often a plain line is written when there is no terminal.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(5);
-/// The rate shown is that of about this long.
-const RATE_WINDOW: Duration = Duration::from_secs(3);
-
 const LOOK: Look = Look { template: "{bar:30} {bytes}/{total_bytes} {msg} ETA {eta}", chars: "█░" };
 
 /// Everything that is reported. With `--json`, one line each.
@@ -71,13 +67,13 @@ pub struct Snapshot {
 pub struct Reporter {
     json: bool,
     progress: Progress,
-    rates: Mutex<Vec<(Instant, u64)>>,
+    rates: Rates,
 }
 
 impl Reporter {
     /// For a terminal, for a log, or for a script.
     pub fn new(json: bool) -> Self {
-        Self { json, progress: Progress::new(&LOOK, 0, PLAIN_INTERVAL), rates: Mutex::new(Vec::new()) }
+        Self { json, progress: Progress::new(&LOOK, 0, PLAIN_INTERVAL), rates: Rates::default() }
     }
 
     /// Reports an event.
@@ -169,28 +165,13 @@ impl Reporter {
 
     /// The rate of late, given how much is there now.
     pub fn rate(&self, stored: u64) -> f64 {
-        let Ok(mut rates) = self.rates.lock() else { return 0.0 };
-        let now = Instant::now();
-        // An attempt that begins anew may start lower.
-        rates.retain(|(at, bytes)| now - *at <= RATE_WINDOW && *bytes <= stored);
-        rates.push((now, stored));
-        let (start, before) = rates[0];
-        let seconds = (now - start).as_secs_f64();
-        if seconds > 0.0 { (stored - before) as f64 * 8.0 / seconds } else { 0.0 }
+        self.rates.of_late(stored)
     }
 
     fn show(&self, message: &str, snapshot: &Snapshot) {
         let Snapshot { stored, total, .. } = *snapshot;
         self.progress.set_length(total);
         self.progress.show(stored, message, || format!("{} of {}, {message}", HumanBytes(stored), HumanBytes(total)));
-    }
-}
-
-fn rate(bits_per_second: f64) -> String {
-    match bits_per_second {
-        r if r >= 1e9 => format!("{:.2} Gbit/s", r / 1e9),
-        r if r >= 1e6 => format!("{:.1} Mbit/s", r / 1e6),
-        r => format!("{:.0} kbit/s", r / 1e3),
     }
 }
 

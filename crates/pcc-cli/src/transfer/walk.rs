@@ -9,6 +9,7 @@
 use super::manifest::{Entry, MAX_DEPTH, Mtime, PERMISSIONS, STAGING_PREFIX, What, check_path};
 use super::selection::{Links, Selection};
 use crate::failure::{Failure, Kind, Result, printable};
+use crate::same_file::Identity;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, readlinkat, statat};
 use rustix::io::Errno;
 use std::ffi::{CString, OsStr};
@@ -18,34 +19,6 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-/// What makes a file the one that was listed, unchanged. The time of change, unlike that of modification, cannot be set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Identity {
-    device: u64,
-    inode: u64,
-    size: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl Identity {
-    fn of(metadata: &Metadata) -> Self {
-        Self {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            size: metadata.len(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
-        }
-    }
-
-    /// Whether this is still the file.
-    pub fn is(&self, file: &File) -> io::Result<bool> {
-        let metadata = file.metadata()?;
-        Ok(metadata.is_file() && Self::of(&metadata) == *self)
-    }
-}
 
 /// A file or folder that the user named.
 struct Root {

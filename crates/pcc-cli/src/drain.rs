@@ -1,16 +1,15 @@
-//! Tunnels that are open, and the end of a command: what is open may finish, nothing new is begun.
+//! What is open, and the end of a command: what is open may finish, nothing new is begun.
 
-use super::report::{Event, Reporter};
 use crate::signals::Signals;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// How long tunnels that are open may take to finish.
+/// How long what is open may take to finish.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Places for tunnels.
+/// Places for what can be open at once.
 #[derive(Clone)]
 pub struct Places {
     free: Arc<Semaphore>,
@@ -28,11 +27,17 @@ impl Places {
         self.free.clone().try_acquire_owned().ok()
     }
 
+    /// How many are taken.
+    pub fn taken(&self) -> usize {
+        self.all as usize - self.free.available_permits()
+    }
+
     /// Gives no place away any more, and waits until all are free, for a while, or for the next signal; whether they are.
-    pub async fn drain(&self, signals: &mut Signals, reporter: &Reporter) -> bool {
-        let open = self.all as usize - self.free.available_permits();
-        if open > 0 {
-            reporter.event(&Event::Draining { open });
+    /// How many are taken is told to `begin`, if any is.
+    pub async fn drain(&self, signals: &mut Signals, begin: impl FnOnce(usize)) -> bool {
+        let taken = self.taken();
+        if taken > 0 {
+            begin(taken);
         }
         tokio::select! {
             // Whoever waits for all of them comes before all others.

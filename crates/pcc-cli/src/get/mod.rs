@@ -1,0 +1,95 @@
+//! `pcc get`: downloads a file over HTTP/3.
+
+mod connect;
+mod download;
+#[cfg(test)]
+mod fuzz;
+mod part;
+mod report;
+mod response;
+mod trust;
+mod url;
+mod writer;
+
+use crate::exit::usage;
+use crate::http3::pin::Pin;
+use crate::runtime;
+use report::Reporter;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+use trust::Trust;
+use url::Url;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    complete, and on disk under its name
+  1    any other failure
+  2    wrong command line
+  6    the server cannot be reached, or was lost and did not come back
+  7    the file is there already, and --overwrite was not given
+  9    disk full
+  10   permission denied, here or by the server (401, 403)
+  11   there is nothing at this URL (404, 410)
+  12   what came does not match the server's digest
+  14   connected, but nothing came for as long as --timeout says
+  16   the server's certificate is not trusted, or its key is not the one that --pin names
+  130  interrupted";
+
+const EXAMPLES: &str = "\
+Examples:
+  pcc get https://example.org/images/a.iso
+  pcc get --pin sha256//mYp... -o b.iso https://host:4433/a.iso     pcc serve prints the pin
+  pcc get --ca company.pem https://files.company.example/a.iso
+
+HTTP/3 only: a server that knows no other version than 1.1 and 2 is for curl. A download that was cut lives in FILE.part: run
+the same command again, and only what is missing is asked for, if the file is still the same at the server (If-Range). What
+came is checked against the server's Repr-Digest, if it sends one, as pcc serve does.";
+
+/// Downloads a file over HTTP/3.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
+pub struct Args {
+    /// The URL, which begins with https://
+    #[arg(value_parser = Url::parse)]
+    url: Url,
+    /// Write into this file [default: the last name in the URL]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Trust the server that has this key, whatever its certificate says: sha256//... as curl's --pinnedpubkey
+    #[arg(long)]
+    pin: Option<Pin>,
+    /// Trust servers whose certificate is signed by one in this file (PEM) instead of those this machine trusts
+    #[arg(long, value_name = "FILE", conflicts_with = "pin")]
+    ca: Option<PathBuf>,
+    /// Replace a file that exists
+    #[arg(long)]
+    overwrite: bool,
+    /// Give up when the server cannot be reached, or nothing comes, for this many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    timeout: u64,
+    /// Print one JSON object per line on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `pcc get`.
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let Args { url, output, pin, ca, overwrite, timeout, json } = args;
+    let trust = match (pin, ca) {
+        (Some(pin), _) => Trust::Key(pin),
+        (None, Some(file)) => Trust::read(&file).map_err(usage)?,
+        (None, None) => Trust::System,
+    };
+    let output = output.unwrap_or_else(|| url.file_name().into());
+    let options = download::Options { url, output, overwrite, trust, patience: Duration::from_secs(timeout) };
+    let reporter = Arc::new(Reporter::new(json));
+    Ok(match runtime::run(download::run(options, reporter.clone())) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            reporter.failure(&failure);
+            failure.exit_code()
+        }
+    })
+}

@@ -1,0 +1,113 @@
+//! HTTP/1.1 and 2, over TLS.
+
+use super::certificate::Certificate;
+use super::limits::{Activity, Admission, Ending, MAX_HEAD, MAX_STREAMS, PATIENCE};
+use super::service::Service;
+use crate::failure::{Context, Result};
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::sleep;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// What a response of HTTP/2 keeps, in bytes.
+const SEND_BUFFER: usize = 64 << 10;
+/// What a client may send ahead, in bytes: nothing is read but heads.
+const RECEIVE_WINDOW: u32 = 64 << 10;
+/// Fields of a request of HTTP/1.1.
+const MAX_FIELDS: usize = 100;
+/// After a failure to accept, such as too many open files.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Accepts connections.
+pub struct Acceptor {
+    listener: TcpListener,
+    tls: TlsAcceptor,
+}
+
+impl Acceptor {
+    /// On this listener; inside a tokio runtime.
+    pub fn new(listener: std::net::TcpListener, certificate: &Certificate) -> Result<Acceptor> {
+        let listener = TcpListener::from_std(listener).doing(|| "listen")?;
+        Ok(Acceptor { listener, tls: Arc::new(certificate.tcp()?).into() })
+    }
+
+    /// Serves connections for ever. When `ending` becomes true, each ends after its last response.
+    pub async fn serve(self, admission: Admission, service: Arc<Service>, ending: Ending) {
+        loop {
+            let Ok((stream, peer)) = self.listener.accept().await else {
+                sleep(PAUSE).await;
+                continue;
+            };
+            if let Some(admitted) = admission.admit(peer.ip()) {
+                let (tls, service, ending) = (self.tls.clone(), service.clone(), ending.clone());
+                tokio::spawn(async move {
+                    attend(stream, peer, tls, service, ending).await;
+                    drop(admitted);
+                });
+            }
+        }
+    }
+}
+
+/// Serves a connection to its end.
+async fn attend(stream: TcpStream, peer: SocketAddr, tls: TlsAcceptor, service: Arc<Service>, ending: Ending) {
+    // Only matters for speed.
+    let _ = stream.set_nodelay(true);
+    let activity = Activity::new();
+    let work = async {
+        // Who doesn't like the certificate, or doesn't speak TLS, is gone.
+        if let Ok(stream) = tls.accept(stream).await {
+            speak(stream, peer, service, activity.clone(), ending).await;
+        }
+    };
+    tokio::select! {
+        () = work => {}
+        () = activity.quiet(PATIENCE) => {}
+    }
+}
+
+/// Speaks the version of HTTP that the client has chosen.
+async fn speak(
+    stream: TlsStream<TcpStream>,
+    peer: SocketAddr,
+    service: Arc<Service>,
+    activity: Activity,
+    mut ending: Ending,
+) {
+    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    let answer = service_fn(|request: Request<Incoming>| {
+        let (service, activity) = (service.clone(), activity.clone());
+        async move { Ok::<_, Infallible>(service.serve(peer.ip(), request.into_parts().0, &activity).await) }
+    });
+    // How a connection ended is in the log, by the last response.
+    if is_http2 {
+        let mut builder = http2::Builder::new(TokioExecutor::new());
+        builder.max_concurrent_streams(MAX_STREAMS).max_header_list_size(MAX_HEAD).max_send_buf_size(SEND_BUFFER);
+        builder.initial_stream_window_size(RECEIVE_WINDOW).initial_connection_window_size(RECEIVE_WINDOW);
+        let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), answer));
+        tokio::select! {
+            _ = connection.as_mut() => return,
+            () = ending.begun() => connection.as_mut().graceful_shutdown(),
+        }
+        let _ = connection.await;
+    } else {
+        let mut builder = http1::Builder::new();
+        builder.max_buf_size(MAX_HEAD as usize).max_headers(MAX_FIELDS).header_read_timeout(None);
+        let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), answer));
+        tokio::select! {
+            _ = connection.as_mut() => return,
+            () = ending.begun() => connection.as_mut().graceful_shutdown(),
+        }
+        let _ = connection.await;
+    }
+}
