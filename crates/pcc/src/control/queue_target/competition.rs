@@ -26,8 +26,10 @@ const NOTHING: f64 = 0.01;
 /// Beside others a drain comes after so many round trips, and some.
 const DRAIN_EVERY: u32 = 32;
 const DRAIN_SPREAD: u32 = 8;
-/// Loss in excess of the background that ends growth beside others, and what remains then.
+/// Loss in excess of the background that ends growth beside others, and what remains then of the additional packets. Loss that is heavy
+/// takes as much of the whole window, since a background that is the whole of a full queue wouldn't.
 const LOSS: f64 = 0.02;
+const HEAVY: f64 = 0.05;
 const DECREASE: f64 = 0.7;
 /// What remains of the additional packets in each round trip without competition.
 const FADE: f64 = 0.85;
@@ -51,11 +53,12 @@ pub(super) struct Competition {
     pub competes: bool,
     /// Packets in the queue beyond those that the utility wants.
     pub more: f64,
-    /// When the queue was nearly empty, and the window then.
+    /// When the queue was empty.
     empty: f64,
     /// The smallest queue since the last drain began and when it was seen: all flows that share a queue see it at the same time.
     lowest: (f64, f64),
     drained: f64,
+    /// The window when the queue was nearly empty.
     window_then: f64,
     /// Sums of what was seen in the round trip: it, its square, one.
     sum: (f64, f64, f64),
@@ -99,10 +102,13 @@ pub(super) enum Found {
     Background(f64, f64),
     /// Others are at work: back to this window; and what remained.
     Others(f64, f64),
+    /// Beside others, and loss is heavy: this part of the window remains.
+    Loss(f64),
 }
 
 impl Competition {
-    pub fn new(config: DrainConfig) -> Competition {
+    /// The path was filled, without a queue, by a window of `window` packets.
+    pub fn new(config: DrainConfig, window: f64) -> Competition {
         Competition {
             config,
             competes: false,
@@ -110,7 +116,7 @@ impl Competition {
             empty: 0.0,
             lowest: (f64::INFINITY, 0.0),
             drained: 0.0,
-            window_then: 0.0,
+            window_then: window,
             sum: (0.0, 0.0, 0.0),
             mean: 0.0,
             latest: 0.0,
@@ -227,6 +233,9 @@ impl Competition {
         if loss > view.background + LOSS && self.since_cut > 2 {
             self.more *= DECREASE;
             self.since_cut = 0;
+            if loss > view.background + HEAVY {
+                return Found::Loss(DECREASE);
+            }
         } else {
             self.more += 1.0 + f64::from(self.since_cut) / 32.0;
         }

@@ -21,6 +21,10 @@ const INCREASE: f64 = 0.5;
 const CREDIT: f64 = 2.0;
 /// Loss of this part is judged after two intervals.
 const HEAVY: f64 = 0.3;
+/// What arrived before half of the window was tried, less a reserve, is the cap if the loss was ours.
+const RESERVE: f64 = 0.9;
+/// A window of more than this part of the cap is at it.
+const AT_CAP: f64 = 0.98;
 /// A cap on the window grows by this part in each interval, and more with its age.
 const CAP_GROWTH: f64 = 0.002;
 
@@ -185,8 +189,12 @@ impl Loss {
                     self.state = State::Cut(before);
                     return Some(self.limit((window * (1.0 - excess)).max(least)));
                 }
-                // A little loss is background; what is less than that shows at once.
-                let gain = if excess < 0.0 { 0.5 } else { 0.1 };
+                // A little loss is background, unless the cap is where loss was found to be ours; what is less than that shows at once.
+                let gain = match excess < 0.0 {
+                    true => 0.5,
+                    false if window > AT_CAP * self.cap => 0.0,
+                    false => 0.1,
+                };
                 self.background = (self.background + gain * excess).min(self.config.highest);
                 None
             }
@@ -203,7 +211,12 @@ impl Loss {
             State::Halved(before) => {
                 self.state = State::Watching;
                 let ours = loss < before.loss - self.config.response * (before.loss - background);
-                if ours || loss > self.config.highest {
+                if ours {
+                    self.keep(loss);
+                    let arrived = before.window * (1.0 - (before.loss - background));
+                    return Some(self.limit((RESERVE * arrived).max(least)));
+                }
+                if loss > self.config.highest {
                     self.keep(loss);
                     return None;
                 }

@@ -95,7 +95,7 @@ impl QueueTargetControl {
             wanted: 1.0,
             start: Some(Start::default()),
             loss: Loss::new(config.loss),
-            competition: Competition::new(config.drain),
+            competition: Competition::new(config.drain, 0.0),
             yielding: Yielding::default(),
             probe: None,
             since: Time::ZERO,
@@ -155,7 +155,8 @@ impl QueueTargetControl {
         let is_first = self.probe.is_none();
         let back = self.end_probe(rate);
         if is_first {
-            self.competition = Competition::new(self.config.drain);
+            let window = rate * self.delay.base() / self.packet;
+            self.competition = Competition::new(self.config.drain, window);
         }
         self.jump(back.unwrap_or(self.pipe() + self.wanted), now);
         self.loss.start_over();
@@ -235,7 +236,7 @@ impl RateControl for QueueTargetControl {
         if cut == Cut::Restart {
             self.start = Some(Start::default());
             self.loss.cap = f64::INFINITY;
-            self.competition = Competition::new(self.config.drain);
+            self.competition = Competition::new(self.config.drain, 0.0);
             self.window.jump(self.window.packets.max(self.first_window()));
         } else if cut == Cut::Loss {
             self.start = None;

@@ -52,9 +52,12 @@ impl QueueTargetControl {
             }
             Found::Others(window, remains) => {
                 self.delay.set_background(remains);
+                // What was lost before was lost to them as well.
+                self.loss.cap = f64::INFINITY;
                 self.jump(window.max(self.window.packets), now);
                 self.competition.more = self.window.packets * self.queue() / standing;
             }
+            Found::Loss(part) => self.jump(part * self.window.packets, now),
         }
     }
 }
