@@ -12,7 +12,7 @@ mod url;
 mod writer;
 
 use crate::exit::usage;
-use crate::http3::pin::Pin;
+use crate::peer::pin::Pin;
 use crate::runtime;
 use report::Reporter;
 use std::path::PathBuf;

@@ -1,14 +1,14 @@
 //! Which server is the right one.
 
 use crate::failure::{Failure, Kind, Result};
-use crate::http3::{self, pin::Pin};
-use crate::peer::credentials::{Verifier, provider};
+use crate::http3;
+use crate::peer::credentials::{Pinned, Verifier, provider};
+use crate::peer::pin::Pin;
 use noq::crypto::rustls::QuicClientConfig;
 use noq::rustls;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{ClientConfig, RootCertStore};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -47,7 +47,9 @@ impl Trust {
             ClientConfig::builder_with_provider(provider()).with_protocol_versions(&[&rustls::version::TLS13]);
         let builder = builder.map_err(|error| failed(&error))?;
         let builder = match self {
-            Trust::Key(pin) => builder.dangerous().with_custom_certificate_verifier(Arc::new(PinVerifier(*pin))),
+            Trust::Key(pin) => builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(Verifier { pinned: Some(Pinned::Key(*pin)) })),
             Trust::Authorities(certificates) => builder.with_root_certificates(roots(certificates)?),
             Trust::System => builder.with_root_certificates(roots(&rustls_native_certs::load_native_certs().certs)?),
         };
@@ -66,50 +68,4 @@ fn roots(certificates: &[CertificateDer<'static>]) -> Result<RootCertStore> {
         return Err(Failure::new(Kind::Untrusted, message));
     }
     Ok(roots)
-}
-
-/// Accepts the server that has this key, whatever else its certificate says.
-#[derive(Debug)]
-struct PinVerifier(Pin);
-
-/// Only checks that a server has the key of its certificate.
-const SIGNATURES: Verifier = Verifier { pinned: None };
-
-impl ServerCertVerifier for PinVerifier {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        if Pin::of(end_entity)? == self.0 {
-            Ok(ServerCertVerified::assertion())
-        } else {
-            Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        ServerCertVerifier::verify_tls12_signature(&SIGNATURES, message, certificate, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        ServerCertVerifier::verify_tls13_signature(&SIGNATURES, message, certificate, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        ServerCertVerifier::supported_verify_schemes(&SIGNATURES)
-    }
 }

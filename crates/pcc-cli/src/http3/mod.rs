@@ -1,9 +1,8 @@
-//! HTTP/3 (RFC 9114) over noq: what the crate h3 asks of a QUIC connection, and how a server is known by its key.
+//! HTTP/3 (RFC 9114) over noq: what the crate h3 asks of a QUIC connection.
 
 mod connection;
 mod convert;
 mod guard;
-pub mod pin;
 mod recv;
 mod send;
 #[cfg(test)]

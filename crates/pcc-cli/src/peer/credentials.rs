@@ -1,5 +1,6 @@
 //! Certificates that say nothing but "the same as before", and how each side checks that of the other.
 
+use super::pin::Pin;
 use crate::failure::{Failure, Kind, Result};
 use data_encoding::BASE32_NOPAD;
 use noq::rustls;
@@ -89,11 +90,29 @@ impl SenderId {
     }
 }
 
-/// Checks that the other side holds the key of its certificate, and, if it is the receiver, that it is the right one.
+/// The only server that is accepted.
+#[derive(Clone, Copy, Debug)]
+pub enum Pinned {
+    /// The one whose certificate has this BLAKE3.
+    Certificate([u8; 32]),
+    /// The one that has this key, whatever else its certificate says.
+    Key(Pin),
+}
+
+impl Pinned {
+    fn is(self, certificate: &CertificateDer<'_>) -> Result<bool, TlsError> {
+        Ok(match self {
+            Pinned::Certificate(hash) => hash == *blake3::hash(certificate).as_bytes(),
+            Pinned::Key(pin) => pin == Pin::of(certificate)?,
+        })
+    }
+}
+
+/// Checks that the other side holds the key of its certificate, and, if it is the server, that it is the right one.
 #[derive(Debug)]
 pub struct Verifier {
-    /// The hash of the only certificate that is accepted, if there is one.
-    pub pinned: Option<[u8; 32]>,
+    /// Without one no server is accepted.
+    pub pinned: Option<Pinned>,
 }
 
 impl Verifier {
@@ -125,7 +144,8 @@ impl ServerCertVerifier for Verifier {
         _ocsp_response: &[u8],
         _now: UnixTime,
     ) -> Result<ServerCertVerified, TlsError> {
-        if self.pinned == Some(*blake3::hash(end_entity).as_bytes()) {
+        let is_right = self.pinned.map_or(Ok(false), |pinned| pinned.is(end_entity))?;
+        if is_right {
             Ok(ServerCertVerified::assertion())
         } else {
             Err(TlsError::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
@@ -200,7 +220,7 @@ mod tests {
     #[test]
     fn only_the_pinned_certificate_passes() {
         let (a, b) = (Credentials::generate().unwrap(), Credentials::generate().unwrap());
-        let pinned = Verifier { pinned: Some(a.hash()) };
+        let pinned = Verifier { pinned: Some(Pinned::Certificate(a.hash())) };
         let check = |credentials: &Credentials| {
             let name = ServerName::try_from(NAME).unwrap();
             pinned.verify_server_cert(&credentials.chain()[0], &[], &name, &[], UnixTime::now()).is_ok()

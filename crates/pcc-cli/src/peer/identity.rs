@@ -7,7 +7,7 @@
 //!
 //! The sender has a certificate too, by which the receiver knows it again: whoever else learns the ticket has another one.
 
-use super::credentials::{Credentials, Verifier, provider};
+use super::credentials::{Credentials, Pinned, Verifier, provider};
 use crate::failure::{Failure, Kind, Result};
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq::crypto::{CryptoError, HmacKey};
@@ -93,7 +93,7 @@ pub fn client_crypto(sender: &Credentials, receiver: [u8; 32], alpn: &[u8]) -> R
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(|e| fail(&e))?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Verifier { pinned: Some(receiver) }))
+        .with_custom_certificate_verifier(Arc::new(Verifier { pinned: Some(Pinned::Certificate(receiver)) }))
         .with_client_auth_cert(sender.chain(), sender.key())
         .map_err(|e| fail(&e))?;
     config.alpn_protocols = vec![alpn.to_vec()];

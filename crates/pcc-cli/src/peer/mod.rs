@@ -9,5 +9,6 @@ pub mod endpoint;
 pub mod greeting;
 pub mod identity;
 pub mod keeper;
+pub mod pin;
 pub mod ticket;
 pub mod wire;

@@ -2,8 +2,9 @@
 
 use crate::exit::usage;
 use crate::failure::{Failure, Kind, Result};
-use crate::http3::{self, pin::Pin};
+use crate::http3;
 use crate::peer::credentials::provider;
+use crate::peer::pin::Pin;
 use noq::crypto::rustls::QuicServerConfig;
 use noq::rustls;
 use rustls::ServerConfig;
