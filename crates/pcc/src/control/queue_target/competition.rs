@@ -40,9 +40,10 @@ struct Drain {
     rounds: u32,
     /// When it ends at the earliest.
     until: f64,
-    /// The mean queue of the round trips before it, and since its first round trip, in seconds; the latter with its weight.
+    /// The mean queue of the round trips before it, and the least of a round trip since its first one with its standard deviation, in
+    /// seconds. The least, because who has a longer round trip drains later.
     before: f64,
-    remains: (f64, f64, f64),
+    remains: Option<(f64, f64)>,
     window: f64,
 }
 
@@ -188,7 +189,7 @@ impl Competition {
             rounds: DRAIN_ROUNDS,
             until: view.now + DRAIN_SECONDS,
             before: self.mean,
-            remains: (0.0, 0.0, 0.0),
+            remains: None,
             window,
         });
         self.done(view.now);
@@ -201,8 +202,8 @@ impl Competition {
         self.since_cut = self.since_cut.saturating_add(1);
         if let Some(drain) = &mut self.drain {
             if drain.rounds < DRAIN_ROUNDS {
-                let (excess, deviation, rounds) = drain.remains;
-                drain.remains = (excess + view.excess, deviation + view.deviation, rounds + 1.0);
+                let least = drain.remains.is_none_or(|(excess, _)| view.excess < excess);
+                drain.remains = if least { Some((view.excess, view.deviation)) } else { drain.remains };
             }
             drain.rounds = drain.rounds.saturating_sub(1);
             if drain.rounds > 0 || view.now < drain.until {
@@ -244,8 +245,8 @@ impl Competition {
 
     fn end_drain(&mut self, view: &View) -> Found {
         let Some(drain) = self.drain.take() else { return Found::Nothing };
-        let (excess, deviation, rounds) = drain.remains;
-        let (remains, noise) = (excess / rounds.max(1.0), (excess + deviation) / rounds.max(1.0));
+        let (remains, deviation) = drain.remains.unwrap_or_default();
+        let noise = remains + deviation;
         let [before, remaining] = [drain.before, remains].map(|excess| excess - view.noise);
         let emptied = remaining <= (EMPTIED * before).max(view.packet_time);
         let others = remaining > (self.config.others * before).max(view.packet_time);

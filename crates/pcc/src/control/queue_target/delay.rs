@@ -32,13 +32,15 @@ pub(super) struct Delay {
     /// The smallest one of the time that a standing queue is measured over.
     standing: WindowedMin,
     smoothed: Option<f64>,
-    /// The newest packet of the batch being reported: its number, when it was sent, and its round-trip time.
-    newest: Option<(u64, Time, f64)>,
+    /// The newest packet of the batch being reported: its number and its round-trip time.
+    newest: Option<(u64, f64)>,
     /// The smallest one of the batch being reported.
     smallest: Option<f64>,
     /// What stands although none of it is ours: noise, or a queue that others keep.
     background: f64,
     held_up: HeldUp,
+    /// The mean excess of the last round trip.
+    mean: f64,
     /// The last round-trip time, how far it was from the one before, and the mean step where steps alternate up and down.
     last: Option<f64>,
     difference: f64,
@@ -59,19 +61,19 @@ impl Delay {
     pub fn on_acked(&mut self, packet: &AckedPacket) {
         // A multiplication instead of the division in `as_secs_f64`.
         let rtt = (packet.rtt.as_secs() as f64 + f64::from(packet.rtt.subsec_nanos()) * 1e-9).min(MAX_RTT);
+        self.held_up.add(packet.sent, rtt);
         self.smallest = Some(self.smallest.map_or(rtt, |smallest| smallest.min(rtt)));
-        if self.newest.is_none_or(|(number, ..)| packet.number >= number) {
-            self.newest = Some((packet.number, packet.sent, rtt));
+        if self.newest.is_none_or(|(number, _)| packet.number >= number) {
+            self.newest = Some((packet.number, rtt));
         }
     }
 
     /// Takes in the batch; packets take `packet_time` seconds at the rate of the path.
     pub fn on_batch(&mut self, now: Time, packet_time: f64) {
-        let (Some((_, sent, newest)), Some(smallest)) = (self.newest.take(), self.smallest.take()) else { return };
+        let (Some((_, newest)), Some(smallest)) = (self.newest.take(), self.smallest.take()) else { return };
         let now = now.as_secs_f64();
         let smoothed = self.smoothed.map_or(newest, |smoothed| smoothed + (newest - smoothed) / 8.0);
         self.smoothed = Some(smoothed);
-        self.held_up.add(sent, newest);
         if let Some(last) = self.last.replace(newest) {
             let before = core::mem::replace(&mut self.difference, newest - last);
             let step = if before * self.difference < 0.0 { before.abs().min(self.difference.abs()) } else { 0.0 };
@@ -83,6 +85,7 @@ impl Delay {
         let window = (smoothed / 2.0).min(STANDING_SECONDS).max(STANDING_PACKETS * packet_time).max(GAPS * self.gap);
         self.standing.update(now, smallest, window);
         self.base.update(now, smallest, self.memory);
+        self.mean += (self.excess() - self.mean) * (gap / smoothed.max(gap).max(f64::MIN_POSITIVE));
     }
 
     /// The smallest round-trip time there is without a queue; zero before the first sample.
@@ -111,10 +114,13 @@ impl Delay {
         self.standing() - self.base()
     }
 
-    /// The same without the background.
+    /// The same without the background. Where the background is noise, which is more or less than its mean from moment to moment,
+    /// the queue is what the mean of a round trip shows as well.
     pub fn queue(&self) -> f64 {
         let of_hosts = if self.base() < HOSTS_MATTER { OF_HOSTS } else { 0.0 };
-        (self.excess() - self.background.max(of_hosts)).max(0.0)
+        let is_noise = self.has_background() && self.noise() > self.background;
+        let excess = if is_noise { self.excess().min(self.mean) } else { self.excess() };
+        (excess - self.background.max(of_hosts)).max(0.0)
     }
 
     /// What remains of the excess when nothing of it can be ours.
@@ -140,6 +146,13 @@ impl Delay {
     /// What may be noise of all that stands now, for who yields to everything else.
     pub fn noise_now(&self) -> f64 {
         NOISE_STEPS * self.step
+    }
+
+    /// A drain has ended, and this remained. What is less than the background halves the difference; so does what is more, as far as
+    /// it may be noise.
+    pub fn on_drain(&mut self, remains: f64) {
+        let most = self.noise().max(self.background);
+        self.background += (remains.clamp(0.0, most) - self.background) / 2.0;
     }
 
     /// What stands is noise, as far as it may be.

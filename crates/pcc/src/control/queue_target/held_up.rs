@@ -23,7 +23,8 @@ pub(super) struct HeldUp {
 }
 
 impl HeldUp {
-    /// Takes in the newest packet of a batch: when it was sent, and its round-trip time in seconds.
+    /// Takes in a packet that was acknowledged: when it was sent, and its round-trip time in seconds. Those that are older than the one
+    /// before tell nothing.
     pub fn add(&mut self, sent: Time, rtt: f64) {
         let Some((before, last)) = self.newest else {
             self.newest = Some((sent, rtt));

@@ -175,8 +175,9 @@ impl QueueTargetControl {
         let window = self.current_window();
         // A window holds whole packets.
         self.used = round.in_flight as f64 + self.packet >= USED * window * self.packet;
-        let wanted = demand::wanted_in_queue(utility, window.max(4.0), self.packet, base.max(1e-6));
-        self.wanted = self.config.weight.get() * wanted;
+        // A flow of weight w is as w flows.
+        let weight = self.config.weight.get();
+        self.wanted = weight * demand::wanted_in_queue(utility, window.max(4.0) / weight, self.packet, base.max(1e-6));
         self.on_probe_round();
         let queue = self.queue();
         if let Some(start) = &mut self.start {

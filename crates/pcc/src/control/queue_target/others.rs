@@ -40,10 +40,7 @@ impl QueueTargetControl {
         }
         match found {
             Found::Nothing => {}
-            Found::Drained(remains) => {
-                let background = self.delay.background();
-                self.delay.set_background(background + (remains - background).min(0.0) / 2.0);
-            }
+            Found::Drained(remains) => self.delay.on_drain(remains),
             Found::Background(window, remains) => {
                 self.delay.set_background(remains);
                 if window > self.window.packets {
