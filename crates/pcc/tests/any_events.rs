@@ -240,7 +240,7 @@ proptest! {
                 _ => {}
             }
             if let UtilityConfig::Logarithmic(utility) = &mut profile.utility {
-                (utility.packets, utility.loss, utility.fast) = (odd, odd, odd);
+                (utility.packets, utility.loss, utility.free) = (odd, odd, odd);
             }
             let (mut driver, mut controller) = (Driver::new(), profile.build(1));
             for &op in &ops {

@@ -3,14 +3,11 @@
 use super::function::Utility;
 use crate::monitor::Measurement;
 
-/// `k * (ln x - c * L) - x * (rtt - min_rtt)`, with x in packets/s.
+/// `k * (ln x - c * L) - x * max(0, rtt - min_rtt - d)`, with x in packets/s.
 ///
-/// A flow that takes delay and loss as given has its optimum where `x * (rtt - min_rtt) = k`: where `k` of its packets wait in
-/// the queue. `x * (rtt - min_rtt)` grows with the rate, so that the optimum is unique, and it is the same for every flow,
-/// so that flows which share a queue have equal rates.
-///
-/// Beyond a rate f, `2 sqrt(x / f) - 2` stands for `ln (x / f)`: the optimum is `k * sqrt(x / f)` packets. Hosts delay packets by some time, which is
-/// more packets the faster they are sent; that is to be less than what the flow wants in the queue. The optimum is still unique.
+/// A flow that takes delay and loss as given has its optimum where `x * (rtt - min_rtt - d) = k`: where `k` of its packets wait in
+/// the queue, and what it sends in a time `d`. The left side grows with the rate, so that the optimum is unique, and it is the same for
+/// every flow, so that flows which share a queue have equal rates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -22,14 +19,14 @@ pub struct Logarithmic {
     pub packets: f64,
     /// The weight `c` of loss: a rate that is lower by a fraction f is better if it lowers the loss by more than f / c.
     pub loss: f64,
-    /// The rate `f` in packets/s from which on more packets are wanted.
-    pub fast: f64,
+    /// The delay `d` in seconds that costs nothing, because hosts delay packets by so much.
+    pub free: f64,
 }
 
 impl Logarithmic {
-    /// Three packets, so that a queue can be told from none, and more from 48 Mbit/s of full packets on; loss that falls by 0.4 of what the
-    /// rate falls by is worth it.
-    pub const DEFAULT: Logarithmic = Logarithmic { packets: 3.0, loss: 2.5, fast: 4000.0 };
+    /// Three packets, so that a queue can be told from none, and 0.15 ms, two packets of an Ethernet of 100 Mbit/s; loss that falls by 0.4 of
+    /// what the rate falls by is worth it.
+    pub const DEFAULT: Logarithmic = Logarithmic { packets: 3.0, loss: 2.5, free: 0.000_15 };
 }
 
 impl Default for Logarithmic {
@@ -42,9 +39,7 @@ impl Utility for Logarithmic {
     fn utility(&self, interval: &Measurement) -> f64 {
         // At least one packet in an hour: the logarithm of nothing is not finite.
         let rate = (interval.rate.bytes_per_sec() / interval.packet_bytes.max(1.0)).max(1.0 / 3600.0);
-        let queueing = (interval.rtt - interval.min_rtt).max(0.0);
-        let slow = rate.min(self.fast);
-        let worth = libm::log(slow) + 2.0 * (libm::sqrt(rate / slow) - 1.0);
-        self.packets * (worth - self.loss * interval.loss) - rate * queueing
+        let queueing = (interval.rtt - interval.min_rtt - self.free).max(0.0);
+        self.packets * (libm::log(rate) - self.loss * interval.loss) - rate * queueing
     }
 }

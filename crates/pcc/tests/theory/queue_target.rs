@@ -15,16 +15,22 @@ fn slope(utility: &Logarithmic, packets_per_second: f64, queueing: f64) -> f64 {
     worth(1.001) - worth(0.999)
 }
 
-/// The optimum of a flow that takes the delay as given is `packets` in the queue, and more with the square root of a rate beyond 4000
-/// packets/s: shares are equal and unique.
+/// The optimum of a flow that takes the delay as given is `packets` in the queue beyond the delay that is free, at every rate:
+/// shares are equal and unique.
 #[test]
 fn the_optimum_is_a_number_of_packets_in_the_queue() {
     for packets in [1.0, 3.0, 10.0] {
         let utility = Logarithmic { packets, ..Logarithmic::DEFAULT };
         for rate in [10.0, 1_000.0, 100_000.0] {
-            let queueing = packets * f64::max(1.0, rate / 4000.0).sqrt() / rate;
-            assert!(slope(&utility, rate, 0.99 * queueing) > 0.0, "{packets} packets at {rate} per second");
-            assert!(slope(&utility, rate, 1.01 * queueing) < 0.0, "{packets} packets at {rate} per second");
+            let queueing = utility.free + packets / rate;
+            assert!(
+                slope(&utility, rate, queueing - 0.01 * packets / rate) > 0.0,
+                "{packets} packets at {rate} per second"
+            );
+            assert!(
+                slope(&utility, rate, queueing + 0.01 * packets / rate) < 0.0,
+                "{packets} packets at {rate} per second"
+            );
         }
     }
 }
