@@ -56,7 +56,9 @@ struct State {
     now: Time,
     /// Outcomes were reported since the last end of a batch.
     batch_open: bool,
-    /// The newest acknowledgement of the open batch: whether its packet was marked (ECN) comes later.
+    /// What the present ACK frame acknowledges, oldest first: how long its newest packet took comes last.
+    frame: Vec<AckedPacket>,
+    /// The newest packet of the last frame: whether it was marked (ECN) comes later.
     held: Option<AckedPacket>,
     app_limited: bool,
     rtt: Duration,
@@ -122,8 +124,7 @@ impl Adapter {
         state.newest_acked = state.newest_acked.max(sent);
         state.app_limited |= app_limited;
         state.batch_open = true;
-        state.pass_held();
-        state.held = Some(AckedPacket { time: now, number: packet.number, sent, bytes, rtt: sample });
+        state.frame.push(AckedPacket { time: now, number: packet.number, sent, bytes, rtt: sample });
     }
 }
 
@@ -141,6 +142,7 @@ impl State {
             heard: false,
             now,
             batch_open: false,
+            frame: Vec::new(),
             held: None,
             app_limited: false,
             rtt: Duration::ZERO,
@@ -176,6 +178,19 @@ impl State {
         }
     }
 
+    /// An ACK frame is complete.
+    ///
+    /// Only its newest packet tells the round-trip time (RFC 9002, section 5.1), for all of them: the others came earlier, and
+    /// waited at the receiver until it acknowledged.
+    fn end_frame(&mut self) {
+        let Some(newest) = self.frame.pop() else { return };
+        self.pass_held();
+        for packet in self.frame.drain(..) {
+            self.control.on_packet_acked(&AckedPacket { rtt: newest.rtt, ..packet });
+        }
+        self.held = Some(newest);
+    }
+
     /// Ends the open batch.
     ///
     /// noq calls `on_end_acks` before it reports the losses that the same acknowledgement revealed, so a batch stays
@@ -185,6 +200,7 @@ impl State {
             return;
         }
         self.batch_open = false;
+        self.end_frame();
         self.pass_held();
         if self.app_limited {
             self.app_limited = false;
@@ -241,6 +257,10 @@ impl Controller for Adapter {
 
     fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, pn: u64, app_limited: bool, rtt: &RttEstimator) {
         self.acked(now, sent, bytes, pn, app_limited, rtt.get());
+    }
+
+    fn on_end_acks(&mut self, _: Instant, _: u64, _: bool, _: Option<u64>) {
+        self.state().end_frame();
     }
 
     fn on_packet_lost(&mut self, bytes: u16, pn: u64, now: Instant) {
@@ -452,6 +472,10 @@ mod tests {
             self.adapter.acked(now, sent, MTU.into(), pn, app_limited, Duration::from_millis(10));
         }
 
+        fn end_frame(&mut self, ms: u64) {
+            self.adapter.on_end_acks(self.at(ms), 0, false, None);
+        }
+
         fn calls(&self) -> Vec<String> {
             // Reading the window is what ends a batch.
             self.adapter.window();
@@ -467,7 +491,7 @@ mod tests {
         }
         path.ack(12, 1, 1, false);
         path.ack(12, 2, 2, true);
-        path.adapter.on_end_acks(path.at(12), 1200, true, Some(2));
+        path.end_frame(12);
         path.adapter.on_packet_lost(MTU, 0, path.at(12));
         path.adapter.on_packet_lost(MTU, 50, path.at(12)); // never sent
         path.adapter.on_congestion_event(path.at(12), path.at(0), false, false, 1200, 0);
@@ -475,7 +499,7 @@ mod tests {
             "7: sent 0",
             "7: sent 1",
             "7: sent 2",
-            "7: acked 1 after 11ms",
+            "7: acked 1 after 10ms",
             "7: lost 0",
             "7: acked 2 after 10ms",
             "7: app-limited",
@@ -483,6 +507,23 @@ mod tests {
         ];
         assert_eq!(path.calls(), wanted);
         assert_eq!(path.calls(), [""; 0]);
+    }
+
+    #[test]
+    fn packets_that_were_acknowledged_together_took_as_long_as_the_newest() {
+        let mut path = Path::new();
+        for pn in 0..4 {
+            path.send(pn, pn);
+        }
+        path.ack(20, 0, 0, false);
+        path.ack(20, 1, 1, false);
+        path.end_frame(20);
+        // Another frame that came at the same time.
+        path.ack(20, 2, 2, false);
+        path.ack(20, 3, 3, false);
+        path.end_frame(20);
+        let acked = [(0, 19), (1, 19), (2, 17), (3, 17)].map(|(pn, ms)| format!("7: acked {pn} after {ms}ms"));
+        assert_eq!(path.calls()[4..8], acked);
     }
 
     #[test]
@@ -496,7 +537,9 @@ mod tests {
             path.send(1, 0);
             path.send(2, 1);
             path.ack(12, 1, 0, false);
+            path.end_frame(12);
             path.ack(12, 2, 1, false);
+            path.end_frame(12);
             path.adapter.on_congestion_event(path.at(12), path.at(2), false, true, 0, 1);
             assert_eq!(path.calls()[2..], ["7: acked 0 after 11ms", outcome, "7: batch end"]);
         }

@@ -5,7 +5,7 @@
 //! than a few megabytes, let [`windows::follow_path`] keep flow control out of the way. [`Statistics`] tells a running
 //! connection's rate, round-trip time and loss.
 //!
-//! Modules, each of which uses only those before it: `buffers`, `precise`, `waits`, `socket`, `runtime`, `bursts`, `pacing`, `spaces`, `start`, `statistics`,
+//! Modules, each of which uses only those before it: `buffers`, `precise`, `waits`, `socket`, `runtime`, `queue`, `bursts`, `pacing`, `spaces`, `start`, `statistics`,
 //! `controller`, `factory`, `windows`, `algorithm`, `transport`.
 
 mod algorithm;
@@ -15,6 +15,7 @@ mod controller;
 mod factory;
 mod pacing;
 pub mod precise;
+mod queue;
 mod runtime;
 #[cfg(target_os = "linux")]
 mod socket;

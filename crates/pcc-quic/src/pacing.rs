@@ -13,13 +13,14 @@
 //!   until they have left. A new rate starts a new schedule, since a past debt would falsify its measurement.
 //!
 //! On a path whose round trip bears it, a wake-up sends the packets of a whole wait (`waits`), as many as don't overflow a
-//! queue (`bursts`).
+//! queue, going by what it held before (`queue`) and by which packets get lost (`bursts`).
 //!
 //! noq also holds back pure acknowledgements until a whole packet's credit is there, which delays them by milliseconds
 //! at the low rate of a receiver that never got to learn a better one. So after a **small** packet, which tells that
 //! there is no more data, the next one may leave at once, unless small packets alone exceed the rate.
 
 use crate::bursts::Bursts;
+use crate::queue::Queue;
 use crate::waits::{self, MIN_WAIT};
 use pcc::{Rate, Time};
 use std::time::Duration;
@@ -42,6 +43,9 @@ const CATCH_UP: f64 = 1.5;
 /// A rate that differs by less still counts as the same one.
 const SAME_RATE: f64 = 0.005;
 
+/// A queue that holds so many bursts isn't overflown by one.
+const ROOMY: u32 = 4;
+
 /// The share of the credit that noq's bucket earns for sure; it rounds down to whole bytes at each look.
 const SURE: f64 = 0.98;
 
@@ -51,8 +55,7 @@ pub(crate) struct Pacing {
     mtu: f64,
     /// The rate the controller wants.
     rate: f64,
-    /// The shortest round trip so far; zero before the first.
-    round_trip: Duration,
+    queue: Queue,
     bursts: Bursts,
     /// When `due` was last brought up to date.
     updated: Time,
@@ -76,7 +79,7 @@ impl Pacing {
         Pacing {
             mtu: mtu.into(),
             rate: 0.0,
-            round_trip: Duration::ZERO,
+            queue: Queue::default(),
             bursts: Bursts::default(),
             updated: Time::ZERO,
             due: 0.0,
@@ -155,12 +158,12 @@ impl Pacing {
 
     /// A packet, the `first` of its burst or not, was acknowledged after a `round_trip`, or was lost if there is none.
     pub(crate) fn on_outcome(&mut self, now: Time, first: bool, round_trip: Option<Duration>) {
-        self.bursts.on_outcome(now, first, round_trip.is_none());
-        if let Some(round_trip) = round_trip
-            && (self.round_trip.is_zero() || round_trip < self.round_trip)
-        {
-            self.round_trip = round_trip;
+        match round_trip {
+            Some(round_trip) => self.queue.on_round_trip(now, round_trip),
+            None if self.queue.standing() >= self.collect() * ROOMY => return,
+            None => {}
         }
+        self.bursts.on_outcome(now, first, round_trip.is_none());
     }
 
     /// When the last packet left.
@@ -178,9 +181,10 @@ impl Pacing {
         }
     }
 
-    /// How long packets that arrive may wait until they are read.
+    /// How long packets that arrive may wait until they are read: twice as long where the queue holds several such waits.
     pub(crate) fn gather(&self) -> Duration {
-        waits::bearable(self.round_trip)
+        let wait = waits::bearable(self.queue.shortest());
+        if self.queue.deepest() >= 2 * wait * ROOMY { 2 * wait } else { wait }
     }
 
     /// The bytes to hand to the network at once: as many packets as one wake-up sends, even a late one.
@@ -191,7 +195,7 @@ impl Pacing {
 
     /// The packets of one wake-up: those of a wait that the round trip bears, if they aren't more than the path bears.
     fn packets_per_wake(&self) -> f64 {
-        let bearable = self.packets_in(waits::bearable(self.round_trip)).min(self.bursts.longest().into());
+        let bearable = self.packets_in(self.gather()).min(self.bursts.longest().into());
         bearable.max(self.at_least_per_wake())
     }
 
@@ -245,20 +249,35 @@ mod tests {
         assert_eq!([1.0, 100.0, 300.0, 500.0, 1000.0].map(quantum), [1, 1, 1, 2, 4]);
     }
 
+    /// At 100 Mbit/s, where a packet takes 116 us, after 20 s of these round trips and losses; each second packet is the first of
+    /// a burst.
+    fn learned(round_trip: impl Fn(u64) -> Duration, lost: impl Fn(u64) -> bool) -> (u64, Duration) {
+        let mut pacing = Pacing::new(1452);
+        pacing.set_rate(Time::ZERO, Rate::from_mbps(100.0));
+        for number in 0..160_000_u64 {
+            let now = Time::from_nanos(number * PACKET.as_nanos() as u64);
+            pacing.on_outcome(now, number % 2 == 0, (!lost(number)).then(|| round_trip(number)));
+        }
+        (pacing.quantum() / 1452, pacing.collect())
+    }
+
+    const PACKET: Duration = Duration::from_nanos(116_160);
+    const MS: Duration = Duration::from_millis(1);
+
     #[test]
     fn packets_are_collected_as_long_as_round_trip_and_path_bear_it() {
-        // At 100 Mbit/s a packet takes 116 us. For 20 s, one in 100 packets is lost, first of a burst or not.
-        let learned = |round_trip: Duration| {
-            let mut pacing = Pacing::new(1452);
-            pacing.set_rate(Time::ZERO, Rate::from_mbps(100.0));
-            for number in 0..160_000_u64 {
-                let now = Time::from_nanos(number * 116_160);
-                pacing.on_outcome(now, number % 2 == 0, (number % 100 > 1).then_some(round_trip));
-            }
-            (pacing.quantum() / 1452, pacing.collect())
-        };
-        assert_eq!(learned(Duration::from_millis(30)), (5, Duration::from_nanos(4 * 116_160)));
-        assert_eq!(learned(Duration::from_secs(1)).1, Duration::from_nanos(4 * 116_160), "half a millisecond at most");
-        assert_eq!(learned(Duration::from_millis(2)), (1, MIN_WAIT), "a wait would be much of a short round trip");
+        let anywhere = |number: u64| number % 100 < 2;
+        assert_eq!(learned(|_| 30 * MS, anywhere), (5, 4 * PACKET));
+        assert_eq!(learned(|_| 1000 * MS, anywhere), (5, 4 * PACKET), "the queue may be short");
+        assert_eq!(learned(|_| 2 * MS, anywhere), (1, MIN_WAIT), "a wait would be much of a short round trip");
+    }
+
+    #[test]
+    fn a_queue_that_holds_several_bursts_isnt_overflown_by_one() {
+        let ends = |number: u64| number % 50 == 1;
+        let queue = |number: u64| if number < 100 { 30 * MS } else { 40 * MS };
+        assert_eq!(learned(queue, ends), (9, 8 * PACKET), "the rate overflows it");
+        let (short, _) = learned(|_| 30 * MS, ends);
+        assert!(short <= 2, "bursts of {short}");
     }
 }

@@ -21,7 +21,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 /// No wait is for more packets than this, because their acknowledgement drives the sender.
-const MOST_GATHERED: u32 = 16;
+const MOST_GATHERED: u32 = 32;
 
 #[derive(Debug)]
 struct Shared {
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(wait(us(116), 1, us(500)), Some(us(500)), "100 Mbit/s");
         assert_eq!(wait(us(400), 1, us(500)), None, "one packet would come");
         assert_eq!(wait(us(500), 4, us(500)), Some(us(500)), "and goes on");
-        assert_eq!(wait(us(10), 1, us(500)), Some(us(160)), "16 packets are enough");
+        assert_eq!(wait(us(10), 1, us(500)), Some(us(320)), "32 packets are enough");
         assert_eq!(wait(us(116), 1, Duration::ZERO), None, "the controller hasn't said that it may");
     }
 

@@ -20,7 +20,7 @@ const ROUND_TRIPS: u32 = 64;
 /// And no more than this: as long as the bursts that Linux makes of paced TCP are at most, halved.
 const LONGEST: Duration = Duration::from_micros(500);
 
-/// How long wake-ups may be delayed on a path with this shortest round trip: not at all where setting a timer would cost more than
+/// How long wake-ups may be delayed on a path with this shortest round trip, whatever its queue: not at all where setting a timer would cost more than
 /// it saves.
 pub(crate) fn bearable(round_trip: Duration) -> Duration {
     let wait = (round_trip / ROUND_TRIPS).min(LONGEST);

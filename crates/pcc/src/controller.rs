@@ -228,8 +228,10 @@ impl Pcc {
     fn follow_rtt(&mut self) {
         if let (Some(min), Some(srtt)) = (self.monitor.min_rtt(), self.monitor.srtt()) {
             self.silence = times(srtt, self.guards.silence_rtts).max(MIN_SILENCE);
-            // In a standing queue the rate times the current round-trip time is in flight; the margin is for silence.
-            self.in_flight_rtt = times(min.max(srtt / 2), self.guards.in_flight);
+            if self.limits.is_none() {
+                // In a standing queue the rate times the current round-trip time is in flight; the margin is for silence.
+                self.in_flight_rtt = times(min.max(srtt / 2), self.guards.in_flight);
+            }
         }
     }
 

@@ -179,17 +179,19 @@ impl Interval {
         self.bytes_sent -= bytes;
     }
 
-    /// The time it has been sent for, that of its newest packets included, which were sent at `last`.
-    fn duration(&self, first: Time, last: Time) -> Duration {
+    /// The time it has been sent for in nanoseconds, that of its newest packets included, which were sent at `last`.
+    fn nanos(&self, first: Time, last: Time) -> u64 {
         // `as` saturates, also for a rate of zero.
-        last.since(first) + Duration::from_nanos((self.bytes_at_last as f64 * self.nanos_per_byte) as u64)
+        let newest = (self.bytes_at_last as f64 * self.nanos_per_byte) as u64;
+        last.as_nanos().saturating_sub(first.as_nanos()).saturating_add(newest)
     }
 
     /// Whether it has been sent long enough.
     pub fn is_long_enough(&self) -> bool {
         let Some((first, last)) = self.span else { return false };
         self.packets_sent >= self.plan.max_packets
-            || (self.packets_sent >= self.plan.min_packets && self.duration(first, last) >= self.plan.length)
+            || (self.packets_sent >= self.plan.min_packets
+                && u128::from(self.nanos(first, last)) >= self.plan.length.as_nanos())
     }
 
     /// Whether each of its packets has an outcome.
@@ -206,7 +208,7 @@ impl Interval {
         let previous_rtt = previous_rtt.unwrap_or(0.0);
         Some(Measurement {
             start: first,
-            rate: Rate::from_bytes_over(self.bytes_sent, self.duration(first, last)),
+            rate: Rate::from_bytes_over(self.bytes_sent, Duration::from_nanos(self.nanos(first, last))),
             target: self.plan.rate,
             packet_bytes: self.bytes_sent as f64 / self.packets_sent.max(1) as f64,
             packets_sent: self.packets_sent,

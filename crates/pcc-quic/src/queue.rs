@@ -1,0 +1,118 @@
+//! What round-trip times tell of the queue on the path.
+
+use pcc::Time;
+use std::time::Duration;
+
+/// The shortest round trip is that of the latest one or two such periods: a path may become longer.
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// Delay stands if all packets of this share of the shortest round trip had it, of so much time at most, and so many packets at
+/// least: what a busy host held up comes all at once, and the last of it has hardly waited.
+const SHARE: u32 = 4;
+const LONG: Duration = Duration::from_millis(20);
+const PACKETS: u32 = 16;
+
+/// Round-trip times of a path, and what they say about its queue.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    /// The shortest round trips of the period before and of this one; `MAX` before the first.
+    before: Duration,
+    latest: Duration,
+    period_ends: Time,
+    /// The shortest of the packets that are being looked at, how many these are, and when the first of them came.
+    smallest: Duration,
+    packets: u32,
+    since: Time,
+    standing: Duration,
+    deepest: Duration,
+}
+
+impl Default for Queue {
+    fn default() -> Queue {
+        Queue {
+            before: Duration::MAX,
+            latest: Duration::MAX,
+            period_ends: Time::ZERO,
+            smallest: Duration::MAX,
+            packets: 0,
+            since: Time::ZERO,
+            standing: Duration::ZERO,
+            deepest: Duration::ZERO,
+        }
+    }
+}
+
+impl Queue {
+    /// At `now` a packet was acknowledged after a `round_trip`.
+    pub(crate) fn on_round_trip(&mut self, now: Time, round_trip: Duration) {
+        if now >= self.period_ends {
+            self.before = self.latest;
+            self.latest = Duration::MAX;
+            self.period_ends = now + PERIOD;
+        }
+        self.latest = self.latest.min(round_trip);
+        self.smallest = self.smallest.min(round_trip);
+        if self.packets == 0 {
+            self.since = now;
+        }
+        self.packets += 1;
+        if self.packets >= PACKETS && now.since(self.since) >= LONG.min(self.shortest() / SHARE) {
+            self.standing = self.smallest.saturating_sub(self.shortest());
+            self.deepest = self.deepest.max(self.standing);
+            (self.smallest, self.packets) = (Duration::MAX, 0);
+        }
+    }
+
+    /// The shortest round trip, without a queue; zero before the first.
+    pub(crate) fn shortest(&self) -> Duration {
+        let shortest = self.before.min(self.latest);
+        if shortest == Duration::MAX { Duration::ZERO } else { shortest }
+    }
+
+    /// How long the latest packets waited in the queue, all of them.
+    pub(crate) fn standing(&self) -> Duration {
+        self.standing
+    }
+
+    /// The longest that packets ever waited so: what the queue holds at least.
+    pub(crate) fn deepest(&self) -> Duration {
+        self.deepest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// The queue after packets each millisecond with these round trips.
+    fn after(round_trips: impl IntoIterator<Item = Duration>) -> Queue {
+        let mut queue = Queue::default();
+        for (round_trip, ms) in round_trips.into_iter().zip(0..) {
+            queue.on_round_trip(Time::from_nanos(ms * 1_000_000), round_trip);
+        }
+        queue
+    }
+
+    #[test]
+    fn a_delay_counts_once_all_packets_have_it() {
+        let mut queue = Queue::default();
+        for number in 0..2_000 {
+            // 100 Mbit/s, and each 100 packets a pause of 5 ms, after which those packets come that waited.
+            let sent = Time::from_nanos(number * 116_160);
+            let late = Duration::from_nanos(116_160) * (100 - number as u32 % 100).saturating_sub(57);
+            queue.on_round_trip(sent + 30 * MS + late, 30 * MS + late);
+        }
+        assert_eq!((queue.shortest(), queue.deepest()), (30 * MS, Duration::ZERO));
+        let queue = after([30 * MS; 32].into_iter().chain([35 * MS; 32]).chain([31 * MS; 32]));
+        assert_eq!((queue.shortest(), queue.standing(), queue.deepest()), (30 * MS, MS, 5 * MS));
+    }
+
+    #[test]
+    fn a_longer_path_is_no_queue_for_ever() {
+        let queue = after((0..40_000).map(|ms| if ms < 5_000 { 30 * MS } else { 50 * MS }));
+        assert_eq!((queue.shortest(), queue.standing()), (50 * MS, Duration::ZERO));
+        assert_eq!(Queue::default().shortest(), Duration::ZERO);
+    }
+}
