@@ -106,6 +106,12 @@ pub trait CongestionControl: Debug + Send + Sync {
         let _ = mtu;
     }
 
+    /// The host begins connections with a window of this many packets (`initcwnd` of ip-route(8)), where a window-based
+    /// controller has the 10 of RFC 6928 by default. Comes before the first packet is sent, if it comes.
+    fn on_initial_window(&mut self, packets: u32) {
+        let _ = packets;
+    }
+
     /// The rate at which packets are to leave, evenly spaced; `None` for a controller that sends whenever its window
     /// allows.
     fn pacing_rate(&self) -> Option<Rate>;

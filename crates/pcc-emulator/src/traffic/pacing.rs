@@ -164,6 +164,10 @@ impl CongestionControl for Watched {
         self.control.on_mtu_change(mtu);
     }
 
+    fn on_initial_window(&mut self, packets: u32) {
+        self.control.on_initial_window(packets);
+    }
+
     fn pacing_rate(&self) -> Option<Rate> {
         self.control.pacing_rate()
     }

@@ -78,16 +78,15 @@ impl Claim {
     fn finding(&self, figure: &Figure, runs: &[Run]) -> Finding {
         let quantity = self.quantity();
         let selected = quantity.select(runs);
-        let values: Vec<f64> = selected.iter().filter_map(|run| quantity.of(run, runs)).collect();
-        let measured_runs = values.len();
-        let measured = self.reduce.of(values);
+        let compared: Vec<_> = selected.iter().filter_map(|run| quantity.compared(run, runs)).collect();
+        let measured = self.reduce.of(&compared);
         let holds = |value: f64| self.min.is_none_or(|min| value >= min) && self.max.is_none_or(|max| value <= max);
         Finding {
             figure: figure.id.clone(),
             claim: self.text.clone(),
             published: self.published.clone(),
             measured,
-            runs: measured_runs,
+            runs: compared.len(),
             accepted: self.accepted(),
             verdict: match measured {
                 _ if selected.is_empty() => Verdict::NotRun,

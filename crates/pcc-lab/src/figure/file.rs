@@ -115,6 +115,8 @@ pub enum Reduce {
     Median,
     /// The arithmetic mean.
     Mean,
+    /// Of a ratio: the mean over the mean of what it is compared with.
+    RatioOfMeans,
     /// The smallest value.
     Min,
     /// The largest value.

@@ -93,8 +93,8 @@ fn fitting(label: String, log: bool, curves: &[Curve], coordinate: fn(&(f64, f64
 
 /// Medians of what is finite.
 fn typical(quantity: &Quantity<'_>, some: &[&Run], all: &[Run]) -> Option<f64> {
-    let values = some.iter().filter_map(|run| quantity.of(run, all)).collect();
-    Reduce::Median.of(values).filter(|value| value.is_finite())
+    let compared: Vec<_> = some.iter().filter_map(|run| quantity.compared(run, all)).collect();
+    Reduce::Median.of(&compared).filter(|value| value.is_finite())
 }
 
 fn lines(plot: &Plot, runs: &[Run]) -> Parts {

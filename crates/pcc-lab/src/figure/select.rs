@@ -115,13 +115,16 @@ impl Quantity<'_> {
 
     /// Its value in one of `runs`; `None` where it has none, or the run to compare with is missing.
     pub fn of(&self, run: &Run, runs: &[Run]) -> Option<f64> {
+        ratio(self.compared(run, runs)?)
+    }
+
+    /// Its value in one of `runs`, and what that is compared with: 1 if it is no ratio.
+    pub fn compared(&self, run: &Run, runs: &[Run]) -> Option<(f64, f64)> {
         let value = run.value(self.metric, self.flow)?;
         if self.over.is_none() && self.over_flow.is_none() {
-            return Some(value);
+            return Some((value, 1.0));
         }
-        let base = self.base(run, runs)?;
-        let ratio = value / base.value(self.metric, self.over_flow.or(self.flow))?;
-        (!ratio.is_nan()).then_some(ratio)
+        Some((value, self.base(run, runs)?.value(self.metric, self.over_flow.or(self.flow))?))
     }
 
     /// The label of its axis.
@@ -146,13 +149,36 @@ impl Quantity<'_> {
 }
 
 impl Reduce {
-    /// One number from several; `None` from none.
-    pub(super) fn of(self, values: Vec<f64>) -> Option<f64> {
+    /// One number from several values and what they are compared with; `None` from none.
+    pub(super) fn of(self, compared: &[(f64, f64)]) -> Option<f64> {
+        let values: Vec<f64> = compared.iter().copied().filter_map(ratio).collect();
         match self {
             Reduce::Median => median(values),
             Reduce::Mean => (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64),
+            Reduce::RatioOfMeans => {
+                ratio(compared.iter().fold((0.0, 0.0), |(sum, bases), (value, base)| (sum + value, bases + base)))
+            }
             Reduce::Min => values.into_iter().reduce(f64::min),
             Reduce::Max => values.into_iter().reduce(f64::max),
         }
+    }
+}
+
+/// `None` where both are zero, or both infinite.
+fn ratio((value, base): (f64, f64)) -> Option<f64> {
+    Some(value / base).filter(|ratio| !ratio.is_nan())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_of_means_is_not_the_mean_of_ratios() {
+        let compared = [(1.0, 1.0), (9.0, 3.0)];
+        assert_eq!(Reduce::Mean.of(&compared), Some(2.0));
+        assert_eq!(Reduce::RatioOfMeans.of(&compared), Some(2.5));
+        assert_eq!(Reduce::RatioOfMeans.of(&[(f64::INFINITY, 1.0)]), Some(f64::INFINITY), "of what never happened");
+        assert_eq!(Reduce::RatioOfMeans.of(&[]), None);
     }
 }

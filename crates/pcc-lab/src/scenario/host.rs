@@ -61,6 +61,7 @@ struct Changes {
     #[serde(deserialize_with = "read_option")]
     bundle: Option<Duration>,
     sack_compression: Option<bool>,
+    initial_window: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -159,8 +160,10 @@ impl HostSpec {
             (Some(PacingName::Bursts), None) => Pacing::Bursts,
             (Some(PacingName::None), None) => Pacing::None,
         };
-        let thread = self.thread()?;
-        Ok(SenderHost { pacing, thread })
+        if self.changes.initial_window == Some(0) {
+            return Err("initial-window must be at least 1 packet".to_owned());
+        }
+        Ok(SenderHost { pacing, thread: self.thread()?, initial_window: self.changes.initial_window })
     }
 
     /// The host that receives, and when it acknowledges.
@@ -202,5 +205,15 @@ mod tests {
         }
         let (busy, _) = HostSpec { base: Base::BusyVm, changes: Changes::default() }.receiver().unwrap();
         assert!(busy.thread.stalls.is_some() && !busy.thread.slack.is_zero());
+    }
+
+    #[test]
+    fn a_host_may_have_an_initial_window_of_its_own() {
+        let with = |packets| {
+            let changes = Changes { initial_window: Some(packets), ..Changes::default() };
+            HostSpec { base: Base::Linux, changes }.sender()
+        };
+        assert_eq!(with(3).unwrap().initial_window, Some(3));
+        assert!(with(0).unwrap_err().contains("at least 1 packet"));
     }
 }

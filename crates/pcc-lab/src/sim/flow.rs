@@ -76,7 +76,10 @@ impl Ends {
 }
 
 impl Flow {
-    pub fn new(flow: FlowConfig, packet_bytes: u32, end: Time, mut rng: fastrand::Rng) -> Flow {
+    pub fn new(mut flow: FlowConfig, packet_bytes: u32, end: Time, mut rng: fastrand::Rng) -> Flow {
+        if let Some(packets) = flow.sender.initial_window {
+            flow.control.on_initial_window(packets);
+        }
         let player = match flow.app {
             App::Video(video) => Some(Player::new(video, flow.start, u64::from(packet_bytes - HEADER_BYTES))),
             _ => None,

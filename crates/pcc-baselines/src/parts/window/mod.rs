@@ -103,6 +103,8 @@ pub(crate) struct Windowed<R> {
     rule: R,
     pacing: Pacing,
     window: Window,
+    /// In packets.
+    initial_window: f64,
     mtu: u64,
     outstanding: PacketTable<Outstanding>,
     in_flight: u64,
@@ -129,6 +131,7 @@ impl<R: Rule> Windowed<R> {
             rule,
             pacing,
             window: Window { size: INITIAL_WINDOW, threshold: f64::INFINITY },
+            initial_window: INITIAL_WINDOW,
             mtu: INITIAL_MTU,
             outstanding: PacketTable::default(),
             in_flight: 0,
@@ -163,9 +166,9 @@ impl<R: Rule> Windowed<R> {
         if idle > timeout {
             self.window.threshold = self.window.threshold.max(0.75 * self.window.size);
         }
-        while idle > timeout && self.window.size > INITIAL_WINDOW {
+        while idle > timeout && self.window.size > self.initial_window {
             idle -= timeout;
-            self.window.size = (self.window.size / 2.0).max(INITIAL_WINDOW);
+            self.window.size = (self.window.size / 2.0).max(self.initial_window);
         }
     }
 
@@ -281,6 +284,11 @@ impl<R: Rule> CongestionControl for Windowed<R> {
 
     fn on_mtu_change(&mut self, mtu: u64) {
         self.mtu = usable_mtu(mtu);
+    }
+
+    fn on_initial_window(&mut self, packets: u32) {
+        self.initial_window = f64::from(packets).max(MIN_WINDOW);
+        self.window.size = self.initial_window;
     }
 
     fn ecn(&self) -> Ecn {

@@ -202,6 +202,15 @@ fn idle_time_decays_the_window_to_the_initial_one() {
 }
 
 #[test]
+fn a_host_may_begin_with_another_window() {
+    let mut driver = Driver::new();
+    driver.control.on_initial_window(3);
+    assert_eq!(driver.cap(), 3 * MTU);
+    driver.round_trip();
+    assert_eq!(driver.cap(), 6 * MTU);
+}
+
+#[test]
 fn slow_start_leads_back_to_three_quarters_of_an_idle_window() {
     let mut driver = Driver::new();
     (driver.control.window.size, driver.control.window.threshold) = (80.0, 50.0);

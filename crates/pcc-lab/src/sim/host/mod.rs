@@ -32,6 +32,8 @@ pub struct SenderHost {
     pub pacing: Pacing,
     /// What runs it.
     pub thread: HostThread,
+    /// The initial window, in packets, of controllers that have one; `None` leaves it to them.
+    pub initial_window: Option<u32>,
 }
 
 /// The host that receives.

@@ -120,7 +120,7 @@ fn a_stall_is_made_up_for_as_quic_does() {
     let thread = HostThread { stalls: stalls(50 * MS, MS), ..HostThread::default() };
     let after = |pacing| {
         let control = Fixed::new(Some(100.0), u64::MAX);
-        let flow = send(&control, SenderHost { pacing, thread: thread.clone() }, 10_000);
+        let flow = send(&control, SenderHost { pacing, thread: thread.clone(), initial_window: None }, 10_000);
         let departures = control.departures();
         let late = departures.windows(2).position(|pair| pair[1] - pair[0] > 900).unwrap();
         (departures[late + 1..late + 8].to_vec(), flow.sent as f64 / 83_333.0)
@@ -142,7 +142,7 @@ fn a_stall_is_made_up_for_as_quic_does() {
 fn a_processor_limits_the_rate() {
     let control = Fixed::new(Some(900.0), u64::MAX);
     let thread = HostThread { packet_time: 20 * US, ..HostThread::default() };
-    send(&control, SenderHost { pacing: Pacing::FullCatchUp, thread }, 20);
+    send(&control, SenderHost { pacing: Pacing::FullCatchUp, thread, initial_window: None }, 20);
     let departures = control.departures();
     assert!(departures.windows(2).all(|pair| pair[1] - pair[0] >= 20), "{departures:?}");
     assert!(departures.len() >= 950, "{}", departures.len());
@@ -208,7 +208,7 @@ proptest! {
         let control = Fixed::new(rate, window);
         let flow = FlowConfig {
             app: App::Transfer { bytes: 400 * 1460 },
-            sender: SenderHost { pacing, thread: sender },
+            sender: SenderHost { pacing, thread: sender, initial_window: None },
             receiver: ReceiverHost { thread: receiver, bundle: US * bundle, sack_compression, hides_delay: false },
             acks: AckPolicy { every: 2, max_delay: 40 * MS },
             ..FlowConfig::bulk(Box::new(control.clone()), 15 * MS)
