@@ -33,6 +33,7 @@ mod source;
 mod staging;
 mod stall;
 mod store;
+mod sync;
 #[cfg(test)]
 mod tests;
 mod there;
