@@ -1,5 +1,8 @@
 //! `pcc send` and `pcc recv` over loopback.
 
+#[cfg(target_os = "linux")]
+#[path = "transfer/adversary.rs"]
+mod adversary;
 #[path = "transfer/changes.rs"]
 mod changes;
 mod common;
