@@ -100,11 +100,11 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
         tokio::select! {
             arrival = door.next() => match arrival {
                 Some((address, Ok(peer))) => {
-                    let admitted = match senders.contains(&peer.sender) {
+                    let turned_away = match senders.contains(&peer.sender) {
                         true => transfers.admit(address, peer),
-                        false => Err((unwelcome(&senders, peer.sender), peer)),
+                        false => Some((unwelcome(&senders, peer.sender), peer)),
                     };
-                    if let Err((failure, peer)) = admitted {
+                    if let Some((failure, peer)) = turned_away {
                         wire::close(&peer.connection, &failure);
                         reporter.refused(address, &failure);
                     }
@@ -155,12 +155,12 @@ async fn serve_metrics(address: SocketAddr, log: &Arc<Log>, reporter: &Reporter)
 
 impl Transfers {
     /// Brings a sender to its transfer. If that can't be, it is given back, with what to tell it.
-    fn admit(&mut self, address: SocketAddr, peer: Peer) -> Result<(), (Failure, Peer)> {
+    fn admit(&mut self, address: SocketAddr, peer: Peer) -> Option<(Failure, Peer)> {
         let holder = peer.holder();
         if !self.open.contains_key(&holder) {
             if self.open.len() >= MAX_TRANSFERS {
                 let message = format!("this receiver is busy with {MAX_TRANSFERS} other transfers");
-                return Err((Failure::new(Kind::LostPeer, message), peer));
+                return Some((Failure::new(Kind::LostPeer, message), peer));
             }
             let shared = self.shared.clone();
             self.open(holder, async move {
@@ -174,7 +174,7 @@ impl Transfers {
             });
         }
         let brought = self.open[&holder].try_send((address, peer));
-        brought.map_err(|e| {
+        brought.err().map(|e| {
             let (_, peer) = e.into_inner();
             (Failure::new(Kind::LostPeer, "an earlier connection of this transfer is just ending"), peer)
         })
