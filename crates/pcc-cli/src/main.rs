@@ -15,6 +15,7 @@ mod http3;
 mod lab;
 mod man;
 mod memory;
+mod metrics;
 mod output;
 mod peer;
 mod progress;

@@ -27,6 +27,11 @@ impl Identity {
         }
     }
 
+    /// The length of the file in bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
     /// Whether this is still the file.
     pub fn is(&self, file: &File) -> io::Result<bool> {
         let metadata = file.metadata()?;

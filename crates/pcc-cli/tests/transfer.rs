@@ -1,11 +1,16 @@
 //! `pcc send` and `pcc recv` over loopback.
 
+#[cfg(target_os = "linux")]
+#[path = "transfer/adversary.rs"]
+mod adversary;
 #[path = "transfer/changes.rs"]
 mod changes;
 mod common;
 #[cfg(target_os = "linux")]
 #[path = "transfer/fidelity.rs"]
 mod fidelity;
+#[path = "transfer/keep.rs"]
+mod keep;
 #[path = "transfer/permissions.rs"]
 mod permissions;
 #[cfg(target_os = "linux")]
@@ -13,6 +18,8 @@ mod permissions;
 mod power;
 #[path = "transfer/senders.rs"]
 mod senders;
+#[path = "transfer/sync.rs"]
+mod sync;
 #[path = "transfer/tickets.rs"]
 mod tickets;
 #[path = "transfer/weights.rs"]
@@ -325,36 +332,6 @@ fn existing_files_stay() {
     sender(&[&file], &recv.ticket(), &[]).exits(0);
     recv.exits(0);
     assert_eq!(fs::read(&file).unwrap(), fs::read(p.to.join("a")).unwrap());
-}
-
-#[test]
-fn what_is_there_is_not_sent_again() {
-    use std::os::unix::fs::MetadataExt;
-    let p = place();
-    let root = p.from.join("tree");
-    fs::create_dir(&root).unwrap();
-    for (n, name) in ["changed", "same", "touched"].iter().enumerate() {
-        write_file(&root.join(name), 300_000, n as u64);
-    }
-    let mut recv = receiver(&p.to, &["--sync"]);
-    sender(&[&root], &recv.ticket(), &[]).exits(0);
-    recv.exits(0);
-    let there = |name: &str| p.to.join("tree").join(name);
-    let inode = there("same").metadata().unwrap().ino();
-    fs::write(there("only here"), "mine").unwrap();
-    write_file(&root.join("changed"), 300_001, 7);
-    write_file(&root.join("touched"), 300_000, 2);
-    write_file(&root.join("new"), 1000, 8);
-    let mut recv = receiver(&p.to, &["--sync", "--json"]);
-    let mut send = sender(&[&root], &recv.ticket(), &["--json"]);
-    send.exits(0);
-    recv.exits(0);
-    assert_eq!(send.event("start")["have"], 300_000);
-    assert_eq!(recv.event("done")["moved"], 601_001);
-    assert_eq!(there("same").metadata().unwrap().ino(), inode);
-    assert_eq!(fs::read(there("only here")).unwrap(), b"mine", "nothing is deleted");
-    fs::remove_file(there("only here")).unwrap();
-    assert_eq!(tree(&root)[1..], tree(&p.to.join("tree"))[1..]);
 }
 
 #[test]

@@ -58,7 +58,7 @@ impl Credentials {
 }
 
 /// A sender, as a receiver knows it: the hash of its certificate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SenderId(pub [u8; 32]);
 
 const PREFIX: &str = "pccs";

@@ -4,8 +4,8 @@ use super::credentials::Credentials;
 use super::identity::Identity;
 use crate::failure::{Context, Failure, Kind, Result};
 use crate::folders::make_folders;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// The user's sender key; made if there is none yet. The second value says why it cannot be kept, if so.
 pub fn sender_key() -> Result<(Credentials, Option<String>)> {
-    let Some(path) = place() else {
+    let Some(path) = place("sender") else {
         return Ok((Credentials::generate()?, Some(not_kept("neither XDG_CONFIG_HOME nor HOME names a folder"))));
     };
     match find_or_make(&path, "sender key", Credentials::generate) {
@@ -29,15 +29,35 @@ fn not_kept(why: &str) -> String {
     format!("this sender has a key for this run only, so that no later one can take its transfer up: {why}")
 }
 
-fn place() -> Option<PathBuf> {
+/// Where a key of this name is kept.
+fn place(name: &str) -> Option<PathBuf> {
     let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let config = folder("XDG_CONFIG_HOME").or_else(|| Some(folder("HOME")?.join(".config")))?;
-    Some(config.join("pcc/sender"))
+    Some(config.join("pcc").join(name))
 }
 
 /// What makes this side the one that a ticket names; made if there is none in this file yet.
 pub fn identity(path: &Path) -> Result<Identity> {
     find_or_make(path, "identity", Identity::generate)
+}
+
+/// A receiver that stays: its ticket is the same after a restart.
+#[derive(Serialize, Deserialize)]
+pub struct Receiver {
+    /// What the ticket names.
+    pub identity: Identity,
+    /// The port that the ticket names.
+    pub port: u16,
+}
+
+/// The receiver in this file, or in the one of this user; made if there is none yet.
+pub fn receiver(path: Option<&Path>, make: impl FnOnce() -> Result<Receiver>) -> Result<Receiver> {
+    let no_place = || {
+        let why = "neither XDG_CONFIG_HOME nor HOME names a folder; name a file with --identity";
+        Failure::new(Kind::Other, format!("there is no place for what makes the ticket: {why}"))
+    };
+    let path = path.map(Path::to_owned).or_else(|| place("receiver")).ok_or_else(no_place)?;
+    find_or_make(&path, "identity", make)
 }
 
 fn find_or_make<T: Serialize + DeserializeOwned>(

@@ -1,10 +1,11 @@
 //! How a side can be watched and changed while it runs.
 
 use super::control::Control;
-use super::metrics::Metrics;
-use super::report::Reporter;
+use super::metrics;
+use super::report::{Event, Reporter};
 use super::session::Sessions;
 use crate::failure::Result;
+use crate::metrics::Metrics;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,7 +36,16 @@ impl Watching {
     pub async fn begin(self, sessions: &Arc<Sessions>, reporter: &Arc<Reporter>) -> Result<Watched> {
         let control = Control::open(self.control.as_deref(), sessions.clone())?;
         let metrics = match self.metrics {
-            Some(address) => Some(Metrics::open(address, sessions.clone(), reporter.clone()).await?),
+            Some(address) => {
+                let (sessions, counted) = (sessions.clone(), reporter.clone());
+                let page = move || metrics::text(&sessions.statuses(), counted.counters());
+                let (metrics, address) = Metrics::open(address, page).await?;
+                reporter.event(&Event::Listening { kind: "metrics", address });
+                if let Some(message) = Metrics::warning(address) {
+                    reporter.event(&Event::Note { message: &message });
+                }
+                Some(metrics)
+            }
             None => None,
         };
         Ok(Watched { _control: control, _metrics: metrics })

@@ -1,6 +1,7 @@
 //! Which blocks or entries are there.
 
 /// One bit per block or entry.
+#[derive(Default)]
 pub struct Bitmap {
     words: Vec<u64>,
     len: u64,

@@ -22,24 +22,35 @@ const MAX_WAITING: usize = 8;
 const TELLING: Duration = Duration::from_millis(100);
 
 /// Which of those that prove to hold the ticket may send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Welcome {
     /// The one whose code the user types.
     Confirmed,
-    /// This one.
-    Only(SenderId),
+    /// One of these.
+    Only(Vec<SenderId>),
     /// The first.
     Anyone,
 }
 
-impl Welcome {
-    /// As it is on the command line.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        match text {
-            ANYONE => Ok(Self::Anyone),
-            id => id.parse().map(Self::Only).map_err(|why| format!("{why}; or say {ANYONE}")),
-        }
+/// Who may send, as it is on the command line; `None` is anyone.
+pub type From = Option<SenderId>;
+
+/// Reads a [`From`].
+pub fn parse(text: &str) -> Result<From, String> {
+    match text {
+        ANYONE => Ok(None),
+        id => id.parse().map(Some).map_err(|why| format!("{why}; or say {ANYONE}")),
     }
+}
+
+/// That only some may send, and this is none of them.
+pub fn unwelcome(welcome: &[SenderId], sender: SenderId) -> Failure {
+    let welcome: Vec<_> = welcome.iter().map(SenderId::to_string).collect();
+    let message = format!(
+        "this receiver takes what {} sends, but this sender is {sender}; see pcc recv --from",
+        welcome.join(" or ")
+    );
+    Failure::new(Kind::WrongTicket, message)
 }
 
 struct Candidate {
@@ -126,9 +137,9 @@ mod tests {
 
     #[test]
     fn who_is_welcome_can_be_written() {
-        assert_eq!(Welcome::parse("anyone"), Ok(Welcome::Anyone));
+        assert_eq!(parse("anyone"), Ok(None));
         let id = SenderId([3; 32]);
-        assert_eq!(Welcome::parse(&id.to_string()), Ok(Welcome::Only(id)));
-        assert!(Welcome::parse("me").unwrap_err().contains("anyone"));
+        assert_eq!(parse(&id.to_string()), Ok(Some(id)));
+        assert!(parse("me").unwrap_err().contains("anyone"));
     }
 }

@@ -5,14 +5,16 @@ use super::manifest::{Entry, Manifest, Mtime, PERMISSIONS, What, leads_out};
 use super::staging::Staging;
 use crate::failure::{Context, Failure, Kind, Result, printable};
 use crate::folders;
+use crate::same_file::Identity;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, MetadataExt};
 use rustix::fs::{
-    AtFlags, Mode, RenameFlags, Stat, Timespec, Timestamps, chmodat, fchmod, fstat, futimens, linkat, renameat,
-    renameat_with, statat, unlinkat, utimensat,
+    AtFlags, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, chmodat, fchmod, fstat, futimens, linkat, openat,
+    renameat, renameat_with, statat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -28,6 +30,8 @@ pub struct Rules {
     pub overwrite: bool,
     /// Whether files that exist are kept if they have the size and time of what comes.
     pub sync: bool,
+    /// Whether these are compared by their contents instead.
+    pub checksum: bool,
     /// Whether the sender's permissions are kept. If not, everybody may read whom `umask` does not forbid it.
     pub permissions: bool,
     /// Whether links that lead out of a sent folder are refused.
@@ -38,7 +42,25 @@ pub struct Rules {
     pub patience: Duration,
 }
 
+/// Why a file that is here stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Same {
+    /// It has the size and time of what comes.
+    ByTime,
+    /// This one has its content.
+    ByContent(Identity),
+}
+
 impl Rules {
+    /// Whether a file is there that may be kept, by what can be seen without reading it.
+    pub fn may_stay(self, staging: &Staging, entry: &Entry) -> bool {
+        let is_as_long = || {
+            let there = staging.destination.symlink_metadata(os_path(&entry.path));
+            there.is_ok_and(|there| there.is_file() && there.len() == entry.size())
+        };
+        self.sync && if self.checksum { is_as_long() } else { is_in_place(staging, entry) }
+    }
+
     /// Never more than the sender grants, unless its permissions are not to be kept, and never what the umask forbids.
     fn mode(&self, what: &What) -> Mode {
         let granted = match what {
@@ -101,6 +123,44 @@ pub fn is_in_place(staging: &Staging, entry: &Entry) -> bool {
     there.is_ok_and(|there| there.is_file() && there.len() == *size && (there.mtime(), there.mtime_nsec()) == time)
 }
 
+/// Opens a file that is in the place of one that comes.
+pub fn open_in_place(staging: &Staging, entry: &Entry) -> Result<(File, Identity)> {
+    let shown = || format!("open \"{}\"", entry.shown());
+    let (parent, name) = parent_dir(staging, entry)?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened = File::from(openat(&parent, name, flags, Mode::empty()).doing(shown)?);
+    let metadata = opened.metadata().doing(shown)?;
+    match metadata.is_file() {
+        true => Ok((opened, Identity::of(&metadata))),
+        false => Err(Failure::new(Kind::Exists, format!("\"{}\" is here and is no file", entry.shown()))),
+    }
+}
+
+/// That what was to stay is no longer what it was.
+pub fn changed_here(entry: &Entry) -> Failure {
+    let message = format!("\"{}\" was here and changed meanwhile; run both commands again", entry.shown());
+    Failure::new(Kind::Exists, message)
+}
+
+/// Makes sure that a file that stays is still the one that was looked at. One with the right content gets its time too.
+fn stay(staging: &Staging, entry: &Entry, same: Same) -> Result<()> {
+    let Same::ByContent(identity) = same else {
+        return if is_in_place(staging, entry) { Ok(()) } else { Err(changed_here(entry)) };
+    };
+    match open_in_place(staging, entry) {
+        Ok((file, now)) if now == identity => {
+            if let What::File { mtime, .. } = entry.what
+                && !is_in_place(staging, entry)
+            {
+                // It may be another user's, who alone can set it.
+                let _ = futimens(&file, &times(mtime));
+            }
+            Ok(())
+        }
+        _ => Err(changed_here(entry)),
+    }
+}
+
 /// Whether that many bytes are free.
 pub fn check_space(staging: &Staging, needed: u64) -> Result<()> {
     let space = rustix::fs::fstatvfs(&staging.destination).doing(|| format!("look at {}", staging.path.display()))?;
@@ -119,7 +179,7 @@ pub fn prepare(
     staging: &Staging,
     manifest: &Manifest,
     given_up: &BTreeSet<u32>,
-    in_place: &HashSet<u32>,
+    in_place: &HashMap<u32, Same>,
     rules: Rules,
 ) -> Result<()> {
     for (index, entry) in (0u32..).zip(&manifest.entries) {
@@ -129,12 +189,10 @@ pub fn prepare(
             staging.remove_staged(&staged);
             continue;
         }
-        if in_place.contains(&index) {
-            if is_in_place(staging, entry) {
-                continue;
-            }
-            let message = format!("\"{}\" was here and changed meanwhile; run both commands again", entry.shown());
-            return Err(Failure::new(Kind::Exists, message));
+        if let Some(same) = in_place.get(&index) {
+            stay(staging, entry, *same)?;
+            staging.remove_staged(&staged);
+            continue;
         }
         match &entry.what {
             What::Dir { .. } => {}

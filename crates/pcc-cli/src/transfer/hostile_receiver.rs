@@ -23,7 +23,7 @@ const SHORT: Duration = Duration::from_secs(1);
 
 /// Waits for a sender.
 pub struct Hostile {
-    endpoint: Endpoint,
+    pub endpoint: Endpoint,
     /// With this it comes here.
     pub ticket: Ticket,
 }
@@ -93,7 +93,7 @@ async fn sent_to<F: Future<Output = Victim> + Send + 'static>(
     failure
 }
 
-fn nothing() -> Answer {
+pub fn nothing() -> Answer {
     Answer::Have { bytes: 0, blocks: Vec::new(), files: Vec::new() }
 }
 
@@ -171,5 +171,17 @@ async fn one_that_has_more_than_there_is_is_not_believed() {
         });
         let failure = sent.await;
         assert!(failure.message.contains("never sent"), "{failure}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_that_compares_what_is_not_there_is_not_believed() {
+    for there in [Vec::new(), vec![(1, [0; 32])], vec![(0, [0; 32]), (0, [0; 32])], vec![(u64::MAX, [0; 32])]] {
+        let sent = sent_to(move |mut victim| async move {
+            victim.say(&Answer::There(there)).await.unwrap();
+            victim
+        });
+        let failure = sent.await;
+        assert_eq!(failure.kind, Kind::Other, "{failure}");
     }
 }

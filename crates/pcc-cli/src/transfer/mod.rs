@@ -13,6 +13,7 @@ mod holes;
 #[cfg(test)]
 mod hostile_receiver;
 mod journal;
+mod keep;
 mod manifest;
 #[cfg(test)]
 mod memory;
@@ -23,25 +24,30 @@ mod progress;
 mod protocol;
 mod rebind;
 mod receiver;
+mod records;
 mod selection;
 mod sender;
 mod session;
+mod slot;
 mod source;
 mod staging;
 mod stall;
 mod store;
+mod sync;
 #[cfg(test)]
 mod tests;
+mod there;
 mod walk;
 
 use crate::exit::usage;
 use crate::failure::Result;
+use crate::metrics::Metrics;
 use crate::peer::{asking, keeper};
 use crate::qlog::Qlog;
 use crate::runtime;
 use crate::sending::Sending;
 use anyhow::Context;
-use choice::Welcome;
+use choice::{From, Welcome};
 use commit::Rules;
 use progress::{Event, Reporter};
 use rustix::fs::Mode;
@@ -95,13 +101,19 @@ Examples:
   pcc recv /srv/incoming --listen 0.0.0.0:4433             on a fixed port
   pcc recv --listen 0.0.0.0:4433 --advertise 203.0.113.7:4433   behind a port forwarding
   pcc recv --from pccs4t... < /dev/null                    from this sender only, without asking
+  pcc recv --keep --sync --from pccs4t... /srv/mirror      again and again, unattended, with the same ticket
   pcc recv --sync /srv/mirror                              only what is not there yet, or not the same
+  pcc recv --sync --checksum /srv/mirror                   the same by content: for copies with times of their own
 
 The ticket is the only line on standard output. It admits one transfer. Treat it like a password; but as somebody else
 may learn it, you are asked for the code that pcc send shows to its user, and only the sender that shows it may send.
 What pcc recv says then has the sender's name for --from. Nobody may do more with a file here than the sender allowed
 there, nor than your umask allows. A transfer that was cut lives in DIR/.pcc-*: run the same command again to take it up
-with the same ticket, or delete that folder to give it up.";
+with the same ticket, or delete that folder to give it up.
+
+With --keep the ticket is good for as long as its file is there, for the senders that --from names and for nobody else. A
+line for each transfer that is over says what came. Ctrl-C or SIGTERM ends the receiver with exit code 0; unfinished
+transfers go on when it is started again.";
 
 /// Sends files and folders to a waiting `pcc recv`.
 #[derive(clap::Args)]
@@ -130,7 +142,8 @@ pub struct SendArgs {
     /// Log all packets, and what the controller does, into this file (qlog); connections after a cut log beside it
     #[arg(long, value_name = "FILE.qlog")]
     qlog: Option<PathBuf>,
-    /// List what would be sent, without a ticket and without sending it
+    /// List what would be sent, without a ticket and without sending it; the receiver may have some of it already (pcc recv
+    /// --sync)
     #[arg(long)]
     dry_run: bool,
     /// Print one JSON object per line on standard output
@@ -151,16 +164,29 @@ pub struct RecvArgs {
     /// Put this address into the ticket too, for a receiver behind a port forwarding
     #[arg(long, value_name = "ADDR")]
     advertise: Vec<SocketAddr>,
-    /// Who may send: a sender that an earlier transfer named, or anyone who has the ticket, whoever comes first. Without
-    /// this you are asked for the code that the right sender shows
-    #[arg(long, value_name = "SENDER", value_parser = Welcome::parse)]
-    from: Option<Welcome>,
+    /// Who may send: a sender that an earlier transfer named (may be repeated), or anyone who has the ticket, whoever comes
+    /// first. Without this you are asked for the code that the right sender shows
+    #[arg(long, value_name = "SENDER", value_parser = choice::parse)]
+    from: Vec<From>,
+    /// Take one transfer after another, and several at once, until a signal; the ticket stays the same
+    #[arg(long, requires = "from")]
+    keep: bool,
+    /// With --keep: keep what makes the ticket in this file [default: receiver, beside the key of pcc send]
+    #[arg(long, value_name = "FILE", requires = "keep")]
+    identity: Option<PathBuf>,
+    /// With --keep: serve metrics for Prometheus at http://ADDR/metrics; a port alone is one of 127.0.0.1
+    #[arg(long, value_name = "ADDR", value_parser = Metrics::parse, requires = "keep")]
+    metrics: Option<SocketAddr>,
     /// Replace files that exist
     #[arg(long)]
     overwrite: bool,
     /// Keep files that exist if they have the size and time of what comes, and replace those that have not
     #[arg(long, conflicts_with = "overwrite")]
     sync: bool,
+    /// With --sync: keep files that have the content of what comes, whatever their time; of others, send only the blocks that
+    /// changed
+    #[arg(long, requires = "sync")]
+    checksum: bool,
     /// Do not keep the sender's permissions but only executable bits: who may read is up to the umask here
     #[arg(long)]
     no_perms: bool,
@@ -211,28 +237,43 @@ pub fn recv(args: RecvArgs) -> anyhow::Result<ExitCode> {
     // It can only be read by changing it, which must not happen while other threads make files.
     let umask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
     rustix::process::umask(umask);
-    let reporter = Arc::new(Reporter::new(args.json));
-    let RecvArgs { dir, listen, advertise, from, overwrite, sync, no_perms, safe_links, timeout, .. } = args;
-    let welcome = match from {
-        Some(welcome) => welcome,
-        None if std::io::stdin().is_terminal() => Welcome::Confirmed,
-        None => {
-            return Err(usage(
-                "nobody can be asked for the sender's code, as standard input is no terminal; say with --from which \
-                 sender may send, or --from anyone for whoever comes first with the ticket",
-            ));
-        }
-    };
+    let RecvArgs { dir, listen, advertise, from, keep, identity, metrics, .. } = args;
+    let RecvArgs { overwrite, sync, checksum, no_perms, safe_links, timeout, json, .. } = args;
     let rules = Rules {
         overwrite: overwrite || sync,
         sync,
+        checksum,
         permissions: !no_perms,
         safe_links,
         umask: umask.bits() as u32,
         patience: Duration::from_secs(timeout),
     };
+    if keep {
+        let senders = from.into_iter().collect::<Option<Vec<_>>>();
+        let senders = senders
+            .ok_or_else(|| usage("--keep takes senders by their names only: nobody is there to see who comes"))?;
+        let reporter = Arc::new(Reporter::log(json));
+        let options = keep::Options { dir, listen, advertise, senders, rules, identity, metrics };
+        return Ok(finish(&reporter, keep::run(options, reporter.clone())));
+    }
+    let welcome = welcome(from)?;
+    let reporter = Arc::new(Reporter::new(json));
     let options = receiver::Options { dir, listen, advertise, welcome, rules };
     Ok(finish(&reporter, receiver::run(options, reporter.clone())))
+}
+
+fn welcome(from: Vec<From>) -> anyhow::Result<Welcome> {
+    if from.is_empty() {
+        return if std::io::stdin().is_terminal() {
+            Ok(Welcome::Confirmed)
+        } else {
+            Err(usage(
+                "nobody can be asked for the sender's code, as standard input is no terminal; say with --from which \
+                 sender may send, or --from anyone for whoever comes first with the ticket",
+            ))
+        };
+    }
+    Ok(from.into_iter().collect::<Option<Vec<_>>>().map_or(Welcome::Anyone, Welcome::Only))
 }
 
 /// Does the work, and reports how it failed if it did: in a way of its own, because of `--json`.

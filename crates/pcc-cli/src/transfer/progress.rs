@@ -2,12 +2,14 @@
 
 use crate::failure::Failure;
 use crate::output::{json_lines, show, write};
+use crate::peer::endpoint::shown;
 use crate::progress::{Look, Progress, Rates, rate};
 use indicatif::HumanBytes;
 use serde::Serialize;
 use std::io;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// How often progress is reported.
@@ -44,6 +46,21 @@ pub enum Event<'a> {
     Note { message: &'a str },
     /// The transfer is complete.
     Done { files: usize, bytes: u64, moved: u64, seconds: f64, bits_per_second: f64 },
+    /// A transfer of `pcc recv --keep` is over: complete, or left as it is. What came over the network, and how fast, is
+    /// known of those that are complete.
+    Transfer {
+        date: String,
+        sender: String,
+        result: &'static str,
+        files: usize,
+        bytes: u64,
+        moved: Option<u64>,
+        seconds: f64,
+        bits_per_second: Option<f64>,
+        reason: Option<String>,
+    },
+    /// Programs can connect here.
+    Listening { kind: &'static str, address: SocketAddr },
     /// The transfer has failed.
     Error { kind: &'static str, code: u8, message: &'a str },
 }
@@ -66,6 +83,9 @@ pub struct Snapshot {
 /// Shows events to the user, as text or as JSON.
 pub struct Reporter {
     json: bool,
+    /// Whether it reports on several transfers, of which only the ends matter.
+    is_log: bool,
+    refused: AtomicU64,
     progress: Progress,
     rates: Rates,
 }
@@ -73,11 +93,22 @@ pub struct Reporter {
 impl Reporter {
     /// For a terminal, for a log, or for a script.
     pub fn new(json: bool) -> Self {
-        Self { json, progress: Progress::new(&LOOK, 0, PLAIN_INTERVAL), rates: Rates::default() }
+        let progress = Progress::new(&LOOK, 0, PLAIN_INTERVAL);
+        Self { json, is_log: false, refused: AtomicU64::new(0), progress, rates: Rates::default() }
+    }
+
+    /// For a log of many transfers.
+    pub fn log(json: bool) -> Self {
+        Self { is_log: true, ..Self::new(json) }
     }
 
     /// Reports an event.
     pub fn event(&self, event: &Event<'_>) {
+        if self.is_log
+            && let Event::Connected { .. } | Event::Checking { .. } | Event::Start { .. } | Event::Progress(_) = event
+        {
+            return;
+        }
         if self.json {
             if let Ok(line) = json_lines([event]) {
                 // A script that stopped reading is no reason to stop the transfer.
@@ -127,19 +158,43 @@ impl Reporter {
                 self.progress.line(&format!("{reason}; {next}"));
             }
             Event::Note { message } => self.progress.line(message),
-            Event::Done { files, bytes, seconds, bits_per_second, .. } => {
+            Event::Done { files, bytes, moved, seconds, bits_per_second } => {
                 self.progress.clear();
+                let of_it =
+                    if moved == bytes { String::new() } else { format!(", {} of it moved", HumanBytes(*moved)) };
                 self.progress.line(&format!(
-                    "done: {files} files, {} in {seconds:.1} s ({}), all verified as they were read",
+                    "done: {files} files, {}{of_it} in {seconds:.1} s ({}), all verified as they were read",
                     HumanBytes(*bytes),
                     rate(*bits_per_second)
                 ));
             }
+            Event::Transfer { date, sender, result, files, bytes, moved, seconds, bits_per_second, reason } => {
+                let moved = moved.map_or(String::new(), |moved| format!(", {} of it moved", HumanBytes(moved)));
+                let at = bits_per_second.map_or(String::new(), |bits| format!(" ({})", rate(bits)));
+                let why = reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+                let bytes = HumanBytes(*bytes);
+                let line =
+                    format!("{date} {sender} {result}: {files} files, {bytes}{moved} in {seconds:.1} s{at}{why}");
+                self.progress.line(&line);
+            }
+            Event::Listening { kind, address } => self.progress.line(&format!("{kind}: listening on {address}")),
             Event::Error { message, .. } => {
                 self.progress.clear();
                 self.progress.line(&format!("error: {message}"));
             }
         }
+    }
+
+    /// Reports that somebody was turned away.
+    pub fn refused(&self, address: SocketAddr, failure: &Failure) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        let (kind, reason) = (failure.kind.name(), failure.message.clone());
+        self.event(&Event::Refused { peer: shown(address), kind, reason });
+    }
+
+    /// How often that was reported.
+    pub fn refusals(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
     }
 
     /// Prints the ticket. Unlike other output it is needed: without it nobody can send.

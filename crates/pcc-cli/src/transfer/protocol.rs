@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// A stream is closed when it carries this much.
 pub const BATCH: usize = super::blocks::BLOCK as usize;
 /// Says which protocol, and which version of it, this is.
-pub const ALPN: &[u8] = b"pcc-transfer/3";
+pub const ALPN: &[u8] = b"pcc-transfer/4";
 /// The longest message: a list of runs of blocks.
 pub const MAX_MESSAGE: usize = 16 << 20;
 /// Data streams that may be open at once; together with the window of the connection it bounds memory.
@@ -53,6 +53,9 @@ pub enum Answer {
         /// Bytes to check.
         total: u64,
     },
+    /// What was in its place before and may be the same, if that is to be compared: blocks in the sequence of all blocks,
+    /// each after those before, and their hashes.
+    There(Vec<(u64, [u8; 32])>),
     /// What is there already, as runs (first, length): blocks in the sequence of all blocks, and finished entries.
     Have {
         /// Bytes of the blocks.
@@ -104,14 +107,32 @@ pub enum Record {
         /// The index of the file in the manifest.
         file: u32,
     },
+    /// This block is as the one of [`Answer::There`]; nothing follows.
+    Copy {
+        /// The index of the file in the manifest.
+        file: u32,
+        /// The index of the block in the file.
+        block: u32,
+        /// The hash of both.
+        hash: [u8; 32],
+    },
+    /// This whole file is; nothing follows.
+    Same {
+        /// The index of the file in the manifest.
+        file: u32,
+        /// The BLAKE3 hash of both.
+        hash: [u8; 32],
+    },
 }
 
 /// The length of an encoded [`Record`].
 pub const RECORD_LEN: usize = 40;
 const ROOT: u32 = u32::MAX;
 const SKIP: u32 = u32::MAX - 1;
+const SAME: u32 = u32::MAX - 2;
 /// No file has so many blocks.
 const HOLE: u32 = 1 << 31;
+const COPY: u32 = 1 << 30;
 /// The reason in a close that confirms the completion.
 const DONE: &[u8] = b"done";
 
@@ -123,6 +144,8 @@ impl Record {
             Record::Hole { file, block, hash } => (file, block | HOLE, hash),
             Record::Root { file, hash } => (file, ROOT, hash),
             Record::Skip { file } => (file, SKIP, &[0; 32]),
+            Record::Copy { file, block, hash } => (file, block | COPY, hash),
+            Record::Same { file, hash } => (file, SAME, hash),
         };
         let mut bytes = [0; RECORD_LEN];
         bytes[..4].copy_from_slice(&file.to_le_bytes());
@@ -139,7 +162,9 @@ impl Record {
         match word(4) {
             ROOT => Record::Root { file: word(0), hash },
             SKIP => Record::Skip { file: word(0) },
+            SAME => Record::Same { file: word(0), hash },
             block if block & HOLE != 0 => Record::Hole { file: word(0), block: block & !HOLE, hash },
+            block if block & COPY != 0 => Record::Copy { file: word(0), block: block & !COPY, hash },
             block => Record::Block { file: word(0), block, hash },
         }
     }
@@ -165,7 +190,9 @@ mod tests {
     fn records_round_trip() {
         let block = Record::Block { file: 3, block: 9, hash: [5; 32] };
         let hole = Record::Hole { file: 6, block: 7, hash: [8; 32] };
-        for record in [block, hole, Record::Root { file: 4, hash: [6; 32] }, Record::Skip { file: 5 }] {
+        let copy = Record::Copy { file: 8, block: 1 << 28, hash: [9; 32] };
+        let same = Record::Same { file: 10, hash: [11; 32] };
+        for record in [block, hole, copy, same, Record::Root { file: 4, hash: [6; 32] }, Record::Skip { file: 5 }] {
             assert_eq!(Record::decode(&record.encode()), record);
         }
     }

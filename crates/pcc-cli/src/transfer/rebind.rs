@@ -54,6 +54,8 @@ impl Record {
             Record::Hole { file, block, hash } => Record::Hole { file: moved(file)?, block, hash },
             Record::Root { file, hash } => Record::Root { file: moved(file)?, hash },
             Record::Skip { file } => Record::Skip { file: moved(file)? },
+            Record::Copy { file, block, hash } => Record::Copy { file: moved(file)?, block, hash },
+            Record::Same { file, hash } => Record::Same { file: moved(file)?, hash },
         })
     }
 }

@@ -155,10 +155,10 @@ fn what_is_in_its_place_stays_there() {
     let staging = Staging::open(dir.path()).unwrap();
     let admitted = Admitted::bind(&staging, old.0, &old.1, rules).unwrap();
     let mut store = Store::new(staging, admitted);
-    store.take_what_is_there();
+    store.take_what_is_there(false, |_, _| {});
     assert!(store.is_complete());
     store.rebind(new.0, &new.1, rules).unwrap();
-    store.take_what_is_there();
+    store.take_what_is_there(false, |_, _| {});
     assert_eq!((store.stored(), store.finished_runs()), (size, vec![(0, 1), (2, 1)]));
     let newer = data(size, 2);
     (0..2).for_each(|block| put(&mut store, 1, block, &newer));

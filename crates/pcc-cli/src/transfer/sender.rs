@@ -5,7 +5,7 @@ use super::endpoint;
 use super::progress::{Event, INTERVAL, Reporter, Snapshot};
 use super::protocol::{self, Answer, BATCH, Hello, MAX_MESSAGE};
 use super::selection::Selection;
-use super::source::{Batch, Source};
+use super::source::{Batch, Had, Source};
 use super::stall::{self, Look, stalled};
 use crate::failure::{Failure, Kind, Result};
 use crate::peer::connecting;
@@ -182,6 +182,7 @@ impl Sender {
                         let message = "files changed while they were sent, and --strict is given; send them when they are at rest";
                         return Err(Failure::new(Kind::Source, message));
                     }
+                    self.moved = self.moved.saturating_sub(source.spared());
                     source = find(&self.paths, &self.selection).await?;
                 }
                 End::Failed(failure) => return Err(failure),
@@ -220,8 +221,9 @@ impl Sender {
             (files, bytes) = (files - 1, bytes - entry.size());
         }
         let seconds = self.started.map_or(0.0, |started| started.elapsed().as_secs_f64());
-        let bits_per_second = self.moved as f64 * 8.0 / seconds.max(1e-6);
-        self.reporter.event(&Event::Done { files, bytes, moved: self.moved, seconds, bits_per_second });
+        let moved = self.moved.saturating_sub(source.spared());
+        let bits_per_second = moved as f64 * 8.0 / seconds.max(1e-6);
+        self.reporter.event(&Event::Done { files, bytes, moved, seconds, bits_per_second });
         match missing.len() + source.left_out.len() {
             0 => Ok(()),
             missing => Err(Failure::incomplete(missing)),
@@ -267,7 +269,7 @@ impl Sender {
         connection: &Connection,
         source: Source,
     ) -> Result<(Source, Result<Vec<(u64, u64)>, Stop>)> {
-        let (have, finished, control, bytes) = match self.agree(connection, &source).await {
+        let (had, control, bytes) = match self.agree(connection, &source).await {
             Ok(agreed) => agreed,
             Err(failure) => return Ok((source, Err(failure.into()))),
         };
@@ -279,7 +281,7 @@ impl Sender {
         let give_up = self.listed_again == LISTED_AGAIN;
         let reader = spawn_blocking(move || {
             let mut source = source;
-            source.read(&have, &finished, give_up, &batches);
+            source.read(&had, give_up, &batches);
             source
         });
         let mut reader = Reader { handle: Some(reader), finished: None };
@@ -305,8 +307,8 @@ impl Sender {
         Ok((source, result))
     }
 
-    /// Shows the proof and the manifest, and learns what is there already: blocks, files, and how many bytes.
-    async fn agree(&mut self, connection: &Connection, source: &Source) -> Result<(Bitmap, Bitmap, RecvStream, u64)> {
+    /// Shows the proof and the manifest, and learns what is there already, and how many bytes.
+    async fn agree(&mut self, connection: &Connection, source: &Source) -> Result<(Had, RecvStream, u64)> {
         let (mut send, mut control) = connection.open_bi().await.map_err(|e| connection_failure(&e))?;
         let proof = *proof(connection, &self.ticket.secret)?.as_bytes();
         let manifest = *blake3::hash(&source.encoded).as_bytes();
@@ -314,6 +316,7 @@ impl Sender {
         wire::send(&mut send, &Hello { proof, manifest, manifest_len, transfer }).await?;
         // What is said once more than it need be would put the end off for ever.
         let (mut asked, mut listed, mut checked) = (false, false, 0);
+        let mut there: Vec<(u64, [u8; 32])> = Vec::new();
         let mut deadline = self.deadline(1);
         loop {
             let answer = tokio::time::timeout_at(deadline, wire::receive(&mut control, MAX_MESSAGE)).await;
@@ -343,6 +346,15 @@ impl Sender {
                     deadline = self.deadline(if bytes == total { stall::FINISHING } else { 1 });
                     self.reporter.event(&Event::Checking { bytes, total });
                 }
+                Answer::There(more) if !more.is_empty() => {
+                    for (id, hash) in more {
+                        if id >= source.manifest.blocks || there.last().is_some_and(|(last, _)| *last >= id) {
+                            return Err(Failure::new(Kind::Other, "the receiver compares what was never sent"));
+                        }
+                        there.push((id, hash));
+                    }
+                    deadline = self.deadline(1);
+                }
                 Answer::Have { bytes, blocks, files } => {
                     let manifest = &source.manifest;
                     let have = Bitmap::from_runs(manifest.blocks, &blocks);
@@ -358,9 +370,13 @@ impl Sender {
                         self.moved = manifest.bytes - bytes;
                     }
                     self.last_contact = Instant::now();
-                    return Ok((have, finished, control, bytes));
+                    return Ok((Had { blocks: have, files: finished, there }, control, bytes));
                 }
-                Answer::Confirm | Answer::SendManifest | Answer::Stored(_) | Answer::Complete { .. } => {
+                Answer::Confirm
+                | Answer::SendManifest
+                | Answer::There(_)
+                | Answer::Stored(_)
+                | Answer::Complete { .. } => {
                     return Err(Failure::new(Kind::Other, "the receiver answered out of turn"));
                 }
             }

@@ -1,19 +1,18 @@
 //! One authenticated connection at the receiver, from the manifest to the confirmation.
 
-use super::blocks;
 use super::commit::Rules;
 use super::endpoint;
-use super::manifest::Manifest;
 use super::offer;
 use super::progress::{Event, INTERVAL, Reporter, Snapshot};
-use super::protocol::{self, Answer, Hello, RECORD_LEN, Record};
+use super::protocol::{self, Answer, Hello};
+use super::records::{Work, read_stream};
 use super::staging::{Bound, Holder, Staging};
 use super::stall::{self, disk_is_stuck, nothing_came, stalled};
 use super::store::{Admitted, Store};
 use crate::failure::{Failure, Kind, Result};
 use crate::peer::door::Guest;
 use crate::peer::wire::{self, connection_failure};
-use noq::{PathId, ReadExactError, RecvStream};
+use noq::PathId;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -22,10 +21,12 @@ use tokio::sync::{OwnedMutexGuard, mpsc, oneshot};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
-/// Blocks that wait for the disk.
+/// Batches that wait for the disk.
 const QUEUE: usize = 16;
 /// How long the disk may take for what is under way when nothing has moved.
 const DISK: Duration = Duration::from_secs(5);
+/// Hashes of what was there before that are sent at once.
+const OFFERS: usize = 4096;
 /// How often the sender hears that the disk is still at work.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 /// How long the sender may take to confirm the completion.
@@ -76,13 +77,34 @@ pub struct Shared {
     summary: Mutex<Option<Summary>>,
 }
 
-struct Summary {
+/// What was transferred.
+pub struct Summary {
     started: Instant,
-    files: usize,
-    bytes: u64,
-    moved: u64,
+    /// Files that are there in the end.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Those of them that came over the network.
+    pub moved: u64,
     /// Files that are not there.
     missing: usize,
+}
+
+impl Summary {
+    /// How long it took.
+    pub fn seconds(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
+    }
+
+    /// How fast it was.
+    pub fn bits_per_second(&self) -> f64 {
+        self.moved as f64 * 8.0 / self.seconds().max(1e-6)
+    }
+
+    /// Whether nothing is missing.
+    pub fn complete(&self) -> Result<()> {
+        if self.missing > 0 { Err(Failure::incomplete(self.missing)) } else { Ok(()) }
+    }
 }
 
 impl Shared {
@@ -125,18 +147,8 @@ impl Shared {
     }
 
     fn resume(&self, staging: Staging, encoded: &[u8]) -> Result<Store> {
-        let mut shown = Instant::now();
-        let mut store = Store::resume(staging, encoded, |bytes, total| {
-            self.checked.store(bytes, Ordering::Relaxed);
-            self.to_check.store(total, Ordering::Relaxed);
-            if shown.elapsed() >= INTERVAL || bytes == total {
-                shown = Instant::now();
-                self.reporter.event(&Event::Checking { bytes, total });
-            }
-        })?;
-        if self.rules.sync {
-            store.take_what_is_there();
-        }
+        let mut store = Store::resume(staging, encoded, self.checking())?;
+        self.compare(&mut store);
         if store.is_committed() {
             // Nothing is missing but names: no sender is needed for them.
             self.note_start(&store);
@@ -144,6 +156,28 @@ impl Shared {
             self.note_end(&store);
         }
         Ok(store)
+    }
+
+    /// Takes what is there already for received, or hashes it.
+    fn compare(&self, store: &mut Store) {
+        if self.rules.sync {
+            store.take_what_is_there(self.rules.checksum, self.checking());
+        }
+    }
+
+    /// Tells everybody how much of what is there is hashed.
+    fn checking(&self) -> impl FnMut(u64, u64) {
+        // What was checked before counts, so that the numbers only grow.
+        let before = self.checked.load(Ordering::Relaxed);
+        let mut shown = Instant::now();
+        move |bytes, total| {
+            self.checked.store(before + bytes, Ordering::Relaxed);
+            self.to_check.store(before + total, Ordering::Relaxed);
+            if shown.elapsed() >= INTERVAL || bytes == total {
+                shown = Instant::now();
+                self.reporter.event(&Event::Checking { bytes, total });
+            }
+        }
     }
 
     /// Whose this transfer is.
@@ -156,18 +190,9 @@ impl Shared {
         std::mem::replace(&mut *self.state.lock().await, State::Gone)
     }
 
-    /// Reports the completion; a failure if something is missing.
-    pub fn report_done(&self) -> Result<()> {
-        let Ok(Some(summary)) = self.summary.lock().map(|mut summary| summary.take()) else { return Ok(()) };
-        let seconds = summary.started.elapsed().as_secs_f64();
-        self.reporter.event(&Event::Done {
-            files: summary.files,
-            bytes: summary.bytes,
-            moved: summary.moved,
-            seconds,
-            bits_per_second: summary.moved as f64 * 8.0 / seconds.max(1e-6),
-        });
-        if summary.missing > 0 { Err(Failure::incomplete(summary.missing)) } else { Ok(()) }
+    /// What was transferred, if a list was taken.
+    pub fn summary(&self) -> Option<Summary> {
+        self.summary.lock().ok()?.take()
     }
 
     fn note_start(&self, store: &Store) {
@@ -190,6 +215,7 @@ impl Shared {
     fn note_end(&self, store: &Store) {
         let Ok(mut summary) = self.summary.lock() else { return };
         if let Some(summary) = summary.as_mut().filter(|summary| summary.missing == 0) {
+            summary.moved = summary.moved.saturating_sub(store.spared());
             for entry in store.given_up() {
                 let message = format!("\"{}\" is not here: the sender could not read it as it was", entry.shown());
                 self.reporter.event(&Event::Note { message: &message });
@@ -263,13 +289,22 @@ pub async fn run(mut peer: Peer, address: SocketAddr, shared: Arc<Shared>) -> En
 
 /// Waits until an earlier session, or the check at the start, lets go of the state.
 async fn wait_for_state(peer: &mut Peer, shared: &Shared) -> Result<OwnedMutexGuard<State>> {
-    let mut interval = tokio::time::interval(Duration::from_secs(1));
-    interval.tick().await;
     let lock = shared.state.clone().lock_owned();
     tokio::pin!(lock);
+    tell_of_checks(peer, shared, &mut lock).await
+}
+
+/// Tells the sender that files are hashed while it waits for this; an error means that it is gone.
+async fn tell_of_checks<T>(
+    peer: &mut Peer,
+    shared: &Shared,
+    mut awaited: impl Future<Output = T> + Unpin,
+) -> Result<T> {
+    let mut interval = tokio::time::interval(SIGN_OF_LIFE);
+    interval.tick().await;
     loop {
         tokio::select! {
-            state = &mut lock => return Ok(state),
+            done = &mut awaited => return Ok(done),
             _ = interval.tick() => {
                 let bytes = shared.checked.load(Ordering::Relaxed);
                 let total = shared.to_check.load(Ordering::Relaxed);
@@ -280,10 +315,10 @@ async fn wait_for_state(peer: &mut Peer, shared: &Shared) -> Result<OwnedMutexGu
 }
 
 /// Gets the manifest, the first one or a newer one. If the transfer does not become bound to it, the failure says why.
-async fn take_list(peer: &mut Peer, held: State, shared: &Shared) -> (State, Result<()>) {
+async fn take_list(peer: &mut Peer, held: State, shared: &Arc<Shared>) -> (State, Result<()>) {
     if matches!(&held, State::Bound(store) if store.is_committed()) {
-        let message =
-            "all that this ticket was for is in its place, and the files changed since; get a new ticket from pcc recv";
+        let message = "all of this transfer is in its place, and the files changed since; get a new ticket from pcc recv, or wait a minute \
+             if it has --keep";
         return (held, Err(Failure::new(Kind::WrongTicket, message)));
     }
     let encoded = match offer::receive(&peer.connection, &mut peer.send, &peer.hello, shared.rules.patience).await {
@@ -302,24 +337,20 @@ async fn take_list(peer: &mut Peer, held: State, shared: &Shared) -> (State, Res
         }
         State::Gone => (State::Gone, Ok(())),
     };
-    let bound = spawn_blocking(move || {
+    let comparing = shared.clone();
+    let mut bound = spawn_blocking(move || {
         let (mut state, result) = bind();
-        if let State::Bound(store) = &mut state
-            && rules.sync
-        {
-            store.take_what_is_there();
+        if let State::Bound(store) = &mut state {
+            comparing.compare(store);
         }
         (state, result)
     });
-    bound.await.unwrap_or_else(|e| (State::Gone, Err(Failure::new(Kind::Other, e))))
-}
-
-/// What streams hand to the disk.
-enum Work {
-    Block { file: u32, block: u32, hash: [u8; 32], data: Vec<u8> },
-    Hole { file: u32, block: u32, hash: [u8; 32] },
-    Root { file: u32, hash: [u8; 32] },
-    Skip { file: u32 },
+    let bound = match tell_of_checks(peer, shared, &mut bound).await {
+        Ok(bound) => bound,
+        // The sender is gone, the state is not.
+        Err(_) => bound.await,
+    };
+    bound.unwrap_or_else(|e| (State::Gone, Err(Failure::new(Kind::Other, e))))
 }
 
 /// What kept a transfer from being complete.
@@ -349,9 +380,13 @@ async fn receive(peer: &mut Peer, mut store: Box<Store>, shared: &Arc<Shared>) -
     shared.note_start(&store);
     let have = Answer::Have { bytes: store.stored(), blocks: store.block_runs(), files: store.finished_runs() };
     let patience = shared.rules.patience;
-    let told = timeout(patience.max(SIGN_OF_LIFE), wire::send(&mut peer.send, &have)).await;
-    if let Err(failure) = told.unwrap_or_else(|_| Err(nothing_came(patience))) {
-        return Ok((store, Err(Stop::Peer(failure))));
+    let there = store.offers();
+    let there = there.chunks(OFFERS).map(|some| Answer::There(some.to_vec()));
+    for answer in there.chain([have]) {
+        let told = timeout(patience.max(SIGN_OF_LIFE), wire::send(&mut peer.send, &answer)).await;
+        if let Err(failure) = told.unwrap_or_else(|_| Err(nothing_came(patience))) {
+            return Ok((store, Err(Stop::Peer(failure))));
+        }
     }
     let manifest = store.manifest.clone();
     let total = manifest.bytes;
@@ -428,58 +463,22 @@ async fn receive(peer: &mut Peer, mut store: Box<Store>, shared: &Arc<Shared>) -
 }
 
 /// The thread that verifies and writes; when all is there it also gives the files their names.
-fn write(store: &mut Store, mut queue: mpsc::Receiver<Work>, stored: &AtomicU64, rules: Rules) -> Result<()> {
+fn write(store: &mut Store, mut queue: mpsc::Receiver<Vec<Work>>, stored: &AtomicU64, rules: Rules) -> Result<()> {
     while !store.is_complete() {
-        match queue.blocking_recv() {
-            None => return Ok(()),
-            Some(Work::Block { file, block, hash, data }) => store.put_block(file, block, hash, &data)?,
-            Some(Work::Hole { file, block, hash }) => store.put_hole(file, block, hash)?,
-            Some(Work::Root { file, hash }) => store.put_root(file, hash)?,
-            Some(Work::Skip { file }) => store.give_up(file)?,
+        let Some(batch) = queue.blocking_recv() else { return Ok(()) };
+        for work in batch {
+            match work {
+                Work::Block { file, block, hash, data } => store.put_block(file, block, hash, &data)?,
+                Work::Hole { file, block, hash } => store.put_hole(file, block, hash)?,
+                Work::Root { file, hash } => store.put_root(file, hash)?,
+                Work::Skip { file } => store.give_up(file)?,
+                Work::Copy { file, block, hash } => store.put_copy(file, block, hash)?,
+                Work::Same { file, hash } => store.put_same(file, hash)?,
+            }
+            stored.store(store.stored(), Ordering::Relaxed);
         }
-        stored.store(store.stored(), Ordering::Relaxed);
     }
     store.commit(rules)
-}
-
-/// Reads the records of one stream.
-async fn read_stream(mut stream: RecvStream, manifest: Arc<Manifest>, work: mpsc::Sender<Work>) -> Result<()> {
-    let broken = |what: &str| Failure::new(Kind::Corrupt, format!("the sender sent {what}"));
-    let mut head = [0; RECORD_LEN];
-    loop {
-        match stream.read_exact(&mut head).await {
-            Ok(()) => {}
-            Err(ReadExactError::FinishedEarly(0)) => return Ok(()),
-            Err(e) => return read_failure(e),
-        }
-        let item = match Record::decode(&head) {
-            Record::Hole { file, block, hash } => Work::Hole { file, block, hash },
-            Record::Root { file, hash } => Work::Root { file, hash },
-            Record::Skip { file } => Work::Skip { file },
-            Record::Block { file, block, hash } => {
-                if manifest.block_id(file, block.into()).is_none() {
-                    return Err(broken("a block that is not in its list"));
-                }
-                let mut data = vec![0; blocks::length(manifest.entries[file as usize].size(), block.into())];
-                if let Err(e) = stream.read_exact(&mut data).await {
-                    return read_failure(e);
-                }
-                Work::Block { file, block, hash, data }
-            }
-        };
-        if work.send(item).await.is_err() {
-            // The writer stopped, and says why.
-            return Ok(());
-        }
-    }
-}
-
-fn read_failure(error: ReadExactError) -> Result<()> {
-    match error {
-        // The task that accepts streams notices too, and reports why.
-        ReadExactError::ReadError(noq::ReadError::ConnectionLost(_)) => Ok(()),
-        _ => Err(Failure::new(Kind::Corrupt, "the sender sent a stream that ends in the middle of a block")),
-    }
 }
 
 /// Tells the sender, and waits for it to say that it heard.

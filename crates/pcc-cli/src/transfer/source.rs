@@ -23,6 +23,24 @@ const COPY_BELOW: usize = 16 * 1024;
 /// What goes over one stream, in this order.
 pub type Batch = Vec<Bytes>;
 
+/// What the receiver has before anything is sent.
+#[derive(Default)]
+pub struct Had {
+    /// Blocks that are not needed.
+    pub blocks: Bitmap,
+    /// Entries that are complete.
+    pub files: Bitmap,
+    /// Hashes of blocks of files that are in the place of those that are sent; sorted.
+    pub there: Vec<(u64, [u8; 32])>,
+}
+
+impl Had {
+    /// Whether the receiver has this block, in a file that was there before.
+    fn has(&self, id: u64, hash: &[u8; 32]) -> bool {
+        self.there.binary_search_by_key(&id, |(id, _)| *id).is_ok_and(|at| self.there[at].1 == *hash)
+    }
+}
+
 /// What is sent, and what is known about it so far.
 pub struct Source {
     /// The list of what is sent.
@@ -39,6 +57,8 @@ pub struct Source {
     partial: HashMap<u32, Vec<Option<[u8; 32]>>>,
     /// Bytes that the last reading handed on.
     pub handed_on: u64,
+    /// Blocks that the receiver was told to take from files that it has, and their bytes.
+    spared: (Bitmap, u64),
     /// What the last reading could not read as it was listed, and why.
     pub trouble: BTreeMap<u32, String>,
 }
@@ -64,6 +84,7 @@ impl Source {
         let manifest = Manifest::new(entries)?;
         let encoded = manifest.encode()?.into();
         let (roots, partial) = (HashMap::new(), HashMap::new());
+        let spared = (Bitmap::new(manifest.blocks), 0);
         Ok(Self {
             manifest: Arc::new(manifest),
             encoded,
@@ -73,21 +94,22 @@ impl Source {
             roots,
             partial,
             handed_on: 0,
+            spared,
             trouble: BTreeMap::new(),
         })
     }
 
     /// Reads whatever the receiver lacks and hands it on in batches, until all is read or nobody takes it any more. What
     /// cannot be read as it was listed is noted, and if `give_up`, the receiver is told to do without.
-    pub fn read(&mut self, have: &Bitmap, finished: &Bitmap, give_up: bool, out: &mpsc::Sender<Batch>) {
+    pub fn read(&mut self, had: &Had, give_up: bool, out: &mpsc::Sender<Batch>) {
         (self.handed_on, self.trouble) = (0, BTreeMap::new());
         let manifest = self.manifest.clone();
         let mut batch = Builder::default();
         for (file, entry) in (0u32..).zip(&manifest.entries) {
-            if entry.size() == 0 || finished.get(file.into()) {
+            if entry.size() == 0 || had.files.get(file.into()) {
                 continue;
             }
-            match self.read_file(file, entry, have, &mut batch, out) {
+            match self.read_file(file, entry, had, &mut batch, out) {
                 FileRead::Done => {}
                 FileRead::Unwanted => return,
                 FileRead::Trouble(why) => {
@@ -109,7 +131,7 @@ impl Source {
         &mut self,
         file: u32,
         entry: &Entry,
-        have: &Bitmap,
+        had: &Had,
         batch: &mut Builder,
         out: &mpsc::Sender<Batch>,
     ) -> FileRead {
@@ -123,8 +145,15 @@ impl Source {
             Ok(holes) => holes,
             Err(e) => return FileRead::Trouble(e.to_string()),
         };
+        // Records that are not needed if all of the file is as at the receiver; `None` once it is not.
+        let mut same = Some(Vec::new());
+        let mut hash = [0; 32];
         for block in 0..blocks::count(size) {
-            let is_there = self.manifest.block_id(file, block).is_some_and(|id| have.get(id));
+            let Some(id) = self.manifest.block_id(file, block) else { continue };
+            let is_there = had.blocks.get(id);
+            if is_there && !self.emit_all(&mut same, batch, out) {
+                return FileRead::Unwanted;
+            }
             if is_there && (self.roots.contains_key(&file) || self.known(file, block)) {
                 continue;
             }
@@ -147,24 +176,73 @@ impl Source {
                 Err(e) if e.kind() == ErrorKind::UnexpectedEof => return FileRead::Trouble(CHANGED.to_owned()),
                 Err(e) => return FileRead::Trouble(e.to_string()),
             };
-            let hash = blocks::hash(size, block, &data);
+            hash = blocks::hash(size, block, &data);
             self.note(file, block, hash);
             if is_there {
                 continue;
             }
-            self.handed_on += data.len() as u64;
-            match is_hole {
-                true => batch.push(Record::Hole { file, block: block as u32, hash }, None),
-                false => batch.push(Record::Block { file, block: block as u32, hash }, Some(data)),
-            }
-            if batch.is_full() && out.blocking_send(batch.take()).is_err() {
+            let is_same = had.has(id, &hash);
+            if !is_same && !self.emit_all(&mut same, batch, out) {
                 return FileRead::Unwanted;
             }
+            let block = block as u32;
+            let record = match (is_hole, is_same) {
+                (true, _) => Record::Hole { file, block, hash },
+                (false, true) => Record::Copy { file, block, hash },
+                (false, false) => Record::Block { file, block, hash },
+            };
+            match &mut same {
+                Some(records) => records.push(record),
+                None if !self.emit(record, (!is_hole && !is_same).then_some(data), batch, out) => {
+                    return FileRead::Unwanted;
+                }
+                None => {}
+            }
         }
-        if let Some(hash) = self.root(file) {
+        let root = self.root(file);
+        if same.is_some() {
+            // A file of one block has no other hash than that.
+            let record = Record::Same { file, hash: root.unwrap_or(hash) };
+            return if self.emit(record, None, batch, out) { FileRead::Done } else { FileRead::Unwanted };
+        }
+        if let Some(hash) = root {
             batch.push(Record::Root { file, hash }, None);
         }
         FileRead::Done
+    }
+
+    /// Hands on what turned out to be needed; whether anybody takes it.
+    fn emit_all(&mut self, records: &mut Option<Vec<Record>>, batch: &mut Builder, out: &mpsc::Sender<Batch>) -> bool {
+        records.take().into_iter().flatten().all(|record| self.emit(record, None, batch, out))
+    }
+
+    /// Hands a record on, with the data of a block; whether anybody takes it.
+    fn emit(&mut self, record: Record, data: Option<Vec<u8>>, batch: &mut Builder, out: &mpsc::Sender<Batch>) -> bool {
+        let entries = &self.manifest.entries;
+        let (file, blocks) = match record {
+            Record::Same { file, .. } => (file, 0..blocks::count(entries[file as usize].size())),
+            Record::Block { file, block, .. } | Record::Hole { file, block, .. } | Record::Copy { file, block, .. } => {
+                (file, block.into()..u64::from(block) + 1)
+            }
+            Record::Root { file, .. } | Record::Skip { file } => (file, 0..0),
+        };
+        let size = entries[file as usize].size();
+        for block in blocks {
+            let len = blocks::length(size, block) as u64;
+            self.handed_on += len;
+            let id = self.manifest.block_id(file, block).filter(|&id| !self.spared.0.get(id));
+            if let (Some(id), Record::Same { .. } | Record::Copy { .. }) = (id, record) {
+                self.spared.0.set(id, true);
+                self.spared.1 += len;
+            }
+        }
+        batch.push(record, data);
+        !batch.is_full() || out.blocking_send(batch.take()).is_ok()
+    }
+
+    /// Bytes that did not need to be sent because files that the receiver had have them.
+    pub fn spared(&self) -> u64 {
+        self.spared.1
     }
 
     fn known(&self, file: u32, block: u64) -> bool {

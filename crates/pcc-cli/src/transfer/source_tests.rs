@@ -24,10 +24,8 @@ fn write(path: &Path, content: &[u8]) {
 /// All that would be sent of these paths, without what could not be read.
 fn sent(paths: &[PathBuf]) -> Option<Vec<u8>> {
     let mut source = find(paths, Links::Keep, &[]).ok()?;
-    let nothing = |len| Bitmap::new(len);
-    let (have, finished) = (nothing(source.manifest.blocks), nothing(source.manifest.entries.len() as u64));
     let (out, mut queue) = mpsc::channel(10_000);
-    source.read(&have, &finished, false, &out);
+    source.read(&Had::default(), false, &out);
     drop(out);
     let mut all = Vec::new();
     while let Some(batch) = queue.blocking_recv() {
@@ -133,7 +131,7 @@ fn after(change: impl FnOnce(&Path)) -> (Option<String>, Option<Record>) {
     thread::sleep(Duration::from_millis(20));
     change(&file);
     let (out, mut queue) = mpsc::channel(100);
-    source.read(&Bitmap::new(1), &Bitmap::new(1), true, &out);
+    source.read(&Had::default(), true, &out);
     let first = queue.try_recv().ok().and_then(|batch| batch[0].first_chunk().map(Record::decode));
     (source.trouble.remove(&0), first)
 }

@@ -20,17 +20,19 @@ use std::path::{Path, PathBuf};
 const IDENTITY: &str = "receiver";
 const MANIFEST: &str = "manifest";
 const DATA: &str = "data";
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 
 #[derive(Serialize, Deserialize)]
 struct Saved {
     version: u8,
+    /// Whether it is one transfer of many of a receiver that stays.
+    kept: bool,
     identity: Identity,
     port: u16,
 }
 
 /// Whose a transfer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Holder {
     /// The sender.
     pub sender: SenderId,
@@ -58,6 +60,7 @@ pub struct Staging {
     pub identity: Identity,
     /// The port it listened on last, 0 at first.
     pub port: u16,
+    kept: bool,
     /// Why other folders in the destination that look like this one were not taken up.
     pub skipped: Vec<String>,
     folder: Dir,
@@ -69,23 +72,9 @@ pub struct Staging {
 impl Staging {
     /// Takes up the unfinished transfer in the destination, or prepares a new one.
     pub fn open(path: &Path) -> Result<Self> {
-        let shown = || format!("open the folder {}", path.display());
-        folders::make_folders(path).doing(shown)?;
-        let destination = Dir::open_ambient_dir(path, ambient_authority()).doing(shown)?;
-        let mut names = Vec::new();
-        for entry in destination.entries().doing(shown)? {
-            let entry = entry.doing(shown)?;
-            let name = entry.file_name();
-            let ours = name.to_str().filter(|name| name.starts_with(STAGING_PREFIX));
-            if let Some(name) = ours
-                && entry.file_type().is_ok_and(|kind| kind.is_dir())
-            {
-                names.push(name.to_owned());
-            }
-        }
-        names.sort();
+        let destination = open_destination(path)?;
         let mut skipped = Vec::new();
-        for name in names {
+        for name in names(&destination, path)? {
             let shown = path.join(&name).display().to_string();
             let folder = match open_own(&destination, &name) {
                 Ok(folder) => folder,
@@ -94,11 +83,60 @@ impl Staging {
                     continue;
                 }
             };
-            if let Some(staging) = Self::resume(&destination, path, folder, name)? {
-                return Ok(Self { skipped, ..staging });
+            match Self::resume(&destination, path, folder, name)? {
+                Some(staging) if !staging.kept => return Ok(Self { skipped, ..staging }),
+                _ => {}
             }
         }
-        Ok(Self { skipped, ..Self::create(destination, path)? })
+        let identity = Identity::generate()?;
+        let name = name(&identity.secret);
+        Ok(Self { skipped, ..Self::create(destination, path, identity, name, false)? })
+    }
+
+    /// Takes up the unfinished transfer of one sender to a receiver that stays, or prepares a new one.
+    pub fn kept(path: &Path, identity: &Identity, holder: Holder) -> Result<Self> {
+        let destination = open_destination(path)?;
+        let name = name(&[&identity.secret[..], &holder.sender.0, &holder.transfer].concat());
+        let shown = || format!("take up the transfer in {}", path.join(&name).display());
+        match destination.symlink_metadata(&name) {
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            Err(e) => return Err(Failure::io(shown(), &e)),
+            Ok(_) => {
+                let why = |why| Failure::new(Kind::Permission, format!("cannot {}: {why}", shown()));
+                let folder = open_own(&destination, &name).map_err(why)?;
+                let is_whole = folder.exists(IDENTITY);
+                match Self::resume(&destination, path, folder, name.clone())? {
+                    Some(staging) => return Ok(staging),
+                    None if is_whole => {
+                        let message = format!("cannot {}: another pcc recv uses it, or it is damaged", shown());
+                        return Err(Failure::new(Kind::Other, message));
+                    }
+                    // Half removed.
+                    None => destination.remove_dir_all(&name).doing(shown)?,
+                }
+            }
+        }
+        Self::create(destination, path, identity.clone(), name, true)
+    }
+
+    /// All unfinished transfers to a receiver that stays; those that no sender was bound to are removed.
+    pub fn all_kept(path: &Path, identity: &Identity) -> Result<Vec<(Self, Bound)>> {
+        let destination = open_destination(path)?;
+        let mut found = Vec::new();
+        for name in names(&destination, path)? {
+            let Ok(folder) = open_own(&destination, &name) else { continue };
+            match Self::resume(&destination, path, folder, name) {
+                Ok(Some(staging)) if staging.kept && staging.identity.secret == identity.secret => {
+                    match staging.bound()? {
+                        Some(bound) => found.push((staging, bound)),
+                        None => staging.remove()?,
+                    }
+                }
+                // Somebody else's.
+                _ => {}
+            }
+        }
+        Ok(found)
     }
 
     /// `None` if another receiver is using the folder, or it is no complete one.
@@ -137,6 +175,7 @@ impl Staging {
             data,
             identity: saved.identity,
             port: saved.port,
+            kept: saved.kept,
             skipped: Vec::new(),
             folder,
             name,
@@ -144,11 +183,8 @@ impl Staging {
         }))
     }
 
-    fn create(destination: Dir, path: &Path) -> Result<Self> {
+    fn create(destination: Dir, path: &Path, identity: Identity, name: String, kept: bool) -> Result<Self> {
         let shown = || format!("prepare a transfer in {}", path.display());
-        let identity = Identity::generate()?;
-        let id = blake3::derive_key("pcc-transfer/1 staging folder", &identity.secret);
-        let name = format!("{STAGING_PREFIX}{}", data_encoding::HEXLOWER.encode(&id[..6]));
         let mut private = DirBuilder::new();
         private.mode(0o700);
         destination.create_dir_with(&name, &private).doing(shown)?;
@@ -160,7 +196,7 @@ impl Staging {
         let lock = private_file(&folder, IDENTITY).doing(shown)?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive).doing(shown)?;
         let (path, skipped) = (path.to_owned(), Vec::new());
-        let mut staging = Self { destination, path, data, identity, port: 0, skipped, folder, name, lock };
+        let mut staging = Self { destination, path, data, identity, port: 0, kept, skipped, folder, name, lock };
         staging.save(0)?;
         // The sender may come back after a loss of power.
         sync(&staging.folder).and_then(|()| sync(&staging.destination)).doing(shown)?;
@@ -175,7 +211,7 @@ impl Staging {
     /// Remembers who this is and where it listens, for the next start.
     pub fn save(&mut self, port: u16) -> Result<()> {
         self.port = port;
-        let saved = Saved { version: VERSION, identity: self.identity.clone(), port };
+        let saved = Saved { version: VERSION, kept: self.kept, identity: self.identity.clone(), port };
         let bytes = postcard::to_stdvec(&saved).map_err(|e| Failure::new(Kind::Other, e))?;
         let shown = || format!("write in {}", self.shown());
         // In place, because the lock is on this very file.
@@ -252,6 +288,37 @@ impl Staging {
         self.destination.remove_dir_all(&self.name).doing(shown)?;
         sync(&self.destination).doing(shown)
     }
+}
+
+/// Opens the folder that files go to; made if it is not there.
+fn open_destination(path: &Path) -> Result<Dir> {
+    let shown = || format!("open the folder {}", path.display());
+    folders::make_folders(path).doing(shown)?;
+    Dir::open_ambient_dir(path, ambient_authority()).doing(shown)
+}
+
+/// The names of all that may be unfinished transfers in a folder.
+fn names(destination: &Dir, path: &Path) -> Result<Vec<String>> {
+    let shown = || format!("look into the folder {}", path.display());
+    let mut names = Vec::new();
+    for entry in destination.entries().doing(shown)? {
+        let entry = entry.doing(shown)?;
+        let name = entry.file_name();
+        let ours = name.to_str().filter(|name| name.starts_with(STAGING_PREFIX));
+        if let Some(name) = ours
+            && entry.file_type().is_ok_and(|kind| kind.is_dir())
+        {
+            names.push(name.to_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The name of a folder; it cannot be told from it what it was made from.
+fn name(from: &[u8]) -> String {
+    let id = blake3::derive_key("pcc-transfer/1 staging folder", from);
+    format!("{STAGING_PREFIX}{}", data_encoding::HEXLOWER.encode(&id[..6]))
 }
 
 fn journal_name(manifest: blake3::Hash) -> String {

@@ -2,13 +2,14 @@
 
 use super::bitmap::Bitmap;
 use super::blocks;
-use super::commit::{self, Rules};
+use super::commit::{self, Rules, Same};
 use super::disk::{Disk, RealDisk};
 use super::holes;
 use super::journal::{COMMITTED, Journal, NEW_FOLDER, RESET};
 use super::manifest::{Entry, Manifest, What};
 use super::protocol::Record;
 use super::staging::{Holder, Staging};
+use super::there::There;
 use crate::failure::{Context, Failure, Kind, Result};
 use cap_std::fs::{OpenOptions, OpenOptionsExt, Permissions, PermissionsExt};
 use std::borrow::Cow;
@@ -25,25 +26,29 @@ pub struct Store {
     /// BLAKE3 of the encoded manifest.
     pub manifest_hash: blake3::Hash,
     pub(super) journal: Journal,
-    have: Bitmap,
-    finished: Bitmap,
+    pub(super) have: Bitmap,
+    pub(super) finished: Bitmap,
     unfinished: usize,
     /// Of files with some blocks: the hashes of these, until the file is verified.
-    partial: HashMap<u32, Partial>,
+    pub(super) partial: HashMap<u32, Partial>,
     roots: HashMap<u32, [u8; 32]>,
     open: Option<(u32, std::fs::File)>,
-    stored: u64,
+    pub(super) stored: u64,
     committed: bool,
     /// Folders that an earlier attempt to give names may have made.
     new_folders: HashSet<u32>,
     published: bool,
     /// Files that the sender gave up.
-    given_up: BTreeSet<u32>,
+    pub(super) given_up: BTreeSet<u32>,
     /// Files that were in their place before.
-    in_place: HashSet<u32>,
+    pub(super) in_place: HashMap<u32, Same>,
+    /// Files that were and may be the same.
+    pub(super) there: HashMap<u32, There>,
+    /// Bytes of these that turned out to be.
+    pub(super) spared: u64,
 }
 
-struct Partial {
+pub(super) struct Partial {
     hashes: Vec<[u8; 32]>,
     missing: u64,
 }
@@ -60,7 +65,7 @@ impl Admitted {
     pub fn bind(staging: &Staging, holder: Holder, encoded: &[u8], rules: Rules) -> Result<Self> {
         let manifest = Manifest::decode_of(holder.transfer, encoded)?;
         commit::check(staging, &manifest, rules)?;
-        let there = manifest.entries.iter().filter(|entry| rules.sync && commit::is_in_place(staging, entry));
+        let there = manifest.entries.iter().filter(|entry| rules.may_stay(staging, entry));
         let there: u64 = there.map(Entry::size).sum();
         commit::check_space(staging, manifest.bytes - there)?;
         staging.bind(holder, encoded)?;
@@ -93,7 +98,9 @@ impl Store {
             manifest_hash,
             journal,
             given_up: BTreeSet::new(),
-            in_place: HashSet::new(),
+            in_place: HashMap::new(),
+            there: HashMap::new(),
+            spared: 0,
         };
         store.finish_empty();
         store
@@ -120,7 +127,8 @@ impl Store {
         let finished = std::mem::replace(&mut self.finished, Bitmap::new(self.manifest.entries.len() as u64));
         let mut partial = std::mem::take(&mut self.partial);
         let mut roots = std::mem::take(&mut self.roots);
-        let in_place = std::mem::take(&mut self.in_place);
+        let mut in_place = std::mem::take(&mut self.in_place);
+        let mut there = std::mem::take(&mut self.there);
         (self.manifest_hash, self.journal, self.open) = (manifest_hash, journal, None);
         self.unfinished = self.manifest.entries.len();
         self.stored = 0;
@@ -139,9 +147,8 @@ impl Store {
             if finished.get(before.into()) {
                 self.finish(file);
             }
-            if in_place.contains(&before) {
-                self.in_place.insert(file);
-            }
+            self.in_place.extend(in_place.remove(&before).map(|same| (file, same)));
+            self.there.extend(there.remove(&before).map(|there| (file, there)));
             self.partial.extend(partial.remove(&before).map(|partial| (file, partial)));
             self.roots.extend(roots.remove(&before).map(|root| (file, root)));
         }
@@ -211,6 +218,8 @@ impl Store {
                 Record::Skip { file } => {
                     given_up.insert(file);
                 }
+                // Never written here.
+                Record::Copy { .. } | Record::Same { .. } => {}
                 Record::Block { file, block, hash } | Record::Hole { file, block, hash } => {
                     if manifest.block_id(file, block.into()).is_some() {
                         blocks.insert((file, block), hash);
@@ -221,7 +230,7 @@ impl Store {
         })
     }
 
-    fn size(&self, file: u32) -> u64 {
+    pub(super) fn size(&self, file: u32) -> u64 {
         self.manifest.entries[file as usize].size()
     }
 
@@ -323,25 +332,6 @@ impl Store {
         self.verify(file)
     }
 
-    /// Takes files that are in their place already, by size and time, for received.
-    pub fn take_what_is_there(&mut self) {
-        for file in 0..self.manifest.entries.len() as u32 {
-            let entry = &self.manifest.entries[file as usize];
-            if self.committed || self.finished.get(file.into()) || !commit::is_in_place(&self.staging, entry) {
-                continue;
-            }
-            for block in 0..blocks::count(self.size(file)) {
-                if let Some(id) = self.manifest.block_id(file, block).filter(|&id| !self.have.get(id)) {
-                    self.have.set(id, true);
-                    self.stored += blocks::length(self.size(file), block) as u64;
-                }
-            }
-            self.partial.remove(&file);
-            self.in_place.insert(file);
-            self.finish(file);
-        }
-    }
-
     /// Notes that the sender gives a file up: what is there of it does not count.
     pub fn give_up(&mut self, file: u32) -> Result<()> {
         if self.manifest.entries.get(file as usize).is_none_or(|entry| entry.size() == 0) {
@@ -436,7 +426,7 @@ impl Store {
         Ok(())
     }
 
-    fn finish(&mut self, file: u32) {
+    pub(super) fn finish(&mut self, file: u32) {
         if !self.finished.get(file.into()) {
             self.finished.set(file.into(), true);
             self.unfinished -= 1;
@@ -452,6 +442,11 @@ impl Store {
     /// Whether every file that the sender did not give up is there and verified.
     pub fn is_complete(&self) -> bool {
         self.unfinished == self.given_up.len()
+    }
+
+    /// Bytes that the sender did not need to send because files that were here have them.
+    pub fn spared(&self) -> u64 {
+        self.spared
     }
 
     /// The blocks that are there, as runs.

@@ -349,7 +349,7 @@ fn published(sent: u32, rules: Rules) -> [u32; 2] {
     let mut store = bind(outer.path(), &encoded);
     put(&mut store, 1, 0, b"abc").unwrap();
     assert_eq!(mode(&staged(&store, 1)), 0o600);
-    commit::prepare(&store.staging, &store.manifest, &BTreeSet::new(), &HashSet::new(), rules).unwrap();
+    commit::prepare(&store.staging, &store.manifest, &BTreeSet::new(), &HashMap::new(), rules).unwrap();
     drop(store);
     // A cut here must not make it unreadable for the next attempt.
     let mut store = resume(outer.path());

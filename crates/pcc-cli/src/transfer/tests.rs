@@ -27,6 +27,7 @@ const NOW: Mtime = Mtime { secs: 1_700_000_000, nanos: 5 };
 pub(super) const RULES: Rules = Rules {
     overwrite: false,
     sync: false,
+    checksum: false,
     permissions: true,
     safe_links: false,
     umask: 0o022,

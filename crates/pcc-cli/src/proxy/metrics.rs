@@ -1,8 +1,8 @@
-//! Prometheus' text exposition format, version 0.0.4.
+//! `--metrics`: the numbers of `pcc proxy status`, and how connections of programs ended.
 
-use crate::proxy::counters::Counters;
-use crate::proxy::session::Status;
-use std::fmt::Write;
+use super::counters::Counters;
+use super::session::Status;
+use crate::metrics::Page;
 
 /// A number of each connection: its name, type and meaning, and the number where there is one.
 type Metric = (&'static str, &'static str, &'static str, fn(&Status) -> Option<f64>);
@@ -33,34 +33,24 @@ const METRICS: [Metric; 12] = [
 
 /// All numbers.
 pub fn text(connections: &[Status], counters: &Counters) -> String {
-    let mut text = String::new();
-    let mut head = |name: &str, kind: &str, meaning: &str, samples: String| {
-        // Writing to a string can't fail.
-        let _ = write!(text, "# HELP pcc_proxy_{name} {meaning}.\n# TYPE pcc_proxy_{name} {kind}\n{samples}");
-    };
-    head(
-        "connections",
-        "gauge",
-        "Connections to the other side",
-        format!("pcc_proxy_connections {}\n", connections.len()),
-    );
+    let mut page = Page::new("pcc_proxy");
+    page.add_one("connections", "gauge", "Connections to the other side", connections.len());
     for (name, kind, meaning, of) in METRICS {
         let samples = connections.iter().filter_map(|connection| {
-            // None of these has a quote, a backslash or a line's end.
             let Status { id, peer, controller, .. } = connection;
-            let labels = format!("id=\"{id}\",peer=\"{peer}\",controller=\"{controller}\"");
-            of(connection).map(|value| format!("pcc_proxy_{name}{{{labels}}} {value}\n"))
+            let labels = vec![("id", id.clone()), ("peer", peer.clone()), ("controller", controller.clone())];
+            of(connection).map(|value| (labels, value))
         });
-        head(name, kind, meaning, samples.collect());
+        page.add(name, kind, meaning, samples);
     }
-    let ended = counters.all_ended().map(|(protocol, end, count)| {
-        format!("pcc_proxy_ended_total{{protocol=\"{protocol}\",end=\"{}\"}} {count}\n", end.name())
-    });
-    head("ended_total", "counter", "Connections and flows of programs that ended", ended.collect());
+    let ended = counters
+        .all_ended()
+        .map(|(protocol, end, count)| (vec![("protocol", protocol.to_owned()), ("end", end.name().to_owned())], count));
+    page.add("ended_total", "counter", "Connections and flows of programs that ended", ended);
     for (name, meaning, count) in counters.others() {
-        head(name, "counter", meaning, format!("pcc_proxy_{name} {count}\n"));
+        page.add_one(name, "counter", meaning, count);
     }
-    text
+    page.finish()
 }
 
 #[cfg(test)]

@@ -1,9 +1,6 @@
 //! An HTTP/1.1 server with one page.
 
-use super::text::text;
 use crate::failure::{Context, Result};
-use crate::proxy::report::{Event, Reporter};
-use crate::proxy::session::Sessions;
 use httparse::{EMPTY_HEADER, Request, Status};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -36,20 +33,24 @@ impl Metrics {
         text.parse().ok().or_else(port).ok_or_else(wrong)
     }
 
-    /// Listens at this address.
+    /// Listens at this address for those that want this page, and tells where it is.
     ///
     /// # Errors
     ///
     /// When it can't.
-    pub async fn open(address: SocketAddr, sessions: Arc<Sessions>, reporter: Arc<Reporter>) -> Result<Metrics> {
+    pub async fn open(
+        address: SocketAddr,
+        page: impl Fn() -> String + Send + Sync + 'static,
+    ) -> Result<(Metrics, SocketAddr)> {
         let listener = TcpListener::bind(address).await.doing(|| format!("listen on {address}"))?;
         let address = listener.local_addr().doing(|| "listen")?;
-        reporter.event(&Event::Listening { kind: "metrics", address });
-        if !address.ip().is_loopback() {
-            let message = format!("note: whoever can reach {address} can read the metrics");
-            reporter.event(&Event::Note { message: &message });
-        }
-        Ok(Metrics(tokio::spawn(serve(listener, sessions, reporter))))
+        Ok((Metrics(tokio::spawn(serve(listener, Arc::new(page)))), address))
+    }
+
+    /// What the user should know about this address, if anything.
+    pub fn warning(address: SocketAddr) -> Option<String> {
+        let is_open = !address.ip().is_loopback();
+        is_open.then(|| format!("note: whoever can reach {address} can read the metrics"))
     }
 }
 
@@ -59,17 +60,19 @@ impl Drop for Metrics {
     }
 }
 
-async fn serve(listener: TcpListener, sessions: Arc<Sessions>, reporter: Arc<Reporter>) {
+type Text = dyn Fn() -> String + Send + Sync;
+
+async fn serve(listener: TcpListener, page: Arc<Text>) {
     let places = Arc::new(Semaphore::new(MAX_REQUESTS));
     loop {
         let place = places.clone().acquire_owned().await;
         match listener.accept().await {
             Ok((stream, _)) => {
-                let (sessions, reporter) = (sessions.clone(), reporter.clone());
+                let page = page.clone();
                 tokio::spawn(async move {
                     let _place = place;
                     // Who goes away early has no use for an answer.
-                    let _ = timeout(PATIENCE, answer(stream, &sessions, &reporter)).await;
+                    let _ = timeout(PATIENCE, answer(stream, &*page)).await;
                 });
             }
             Err(_) => sleep(PAUSE).await,
@@ -77,7 +80,7 @@ async fn serve(listener: TcpListener, sessions: Arc<Sessions>, reporter: Arc<Rep
     }
 }
 
-async fn answer(mut stream: TcpStream, sessions: &Sessions, reporter: &Reporter) -> io::Result<()> {
+async fn answer(mut stream: TcpStream, page: &Text) -> io::Result<()> {
     let mut head = Vec::new();
     let code = loop {
         if (&mut stream).take((MAX_HEAD - head.len()) as u64).read_buf(&mut head).await? == 0 {
@@ -88,7 +91,7 @@ async fn answer(mut stream: TcpStream, sessions: &Sessions, reporter: &Reporter)
         }
     };
     let body = match code {
-        "200 OK" => text(&sessions.statuses(), reporter.counters()),
+        "200 OK" => page(),
         other => format!("{other}\n"),
     };
     let head = format!(

@@ -1,0 +1,194 @@
+//! `pcc recv --keep`: many transfers with one ticket.
+
+use crate::common::{CONFIG, Pcc, names, receiver_command, sender_command, start, tree, write_file};
+use crate::{Place, place};
+use rustix::process::Signal;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+
+/// A sender with a key of its own.
+struct Sender {
+    config: PathBuf,
+    /// What `--from` knows it by.
+    name: String,
+}
+
+impl Sender {
+    fn new(config: PathBuf) -> Self {
+        // The key is made on first use, whatever comes of that.
+        let file = config.with_extension("nothing");
+        fs::write(&file, "").unwrap();
+        let mut command = sender_command(&[&file], &[]);
+        command.env(CONFIG, &config).env("PCC_TICKET", "no ticket");
+        start(command).exits(3);
+        let key = fs::read(config.join("pcc/sender")).unwrap();
+        let (certificate, _): (Vec<u8>, Vec<u8>) = postcard::from_bytes(&key).unwrap();
+        let hash = data_encoding::BASE32_NOPAD.encode(blake3::hash(&certificate).as_bytes());
+        Self { config, name: format!("pccs{}", hash.to_lowercase()) }
+    }
+
+    fn send(&self, paths: &[&Path], ticket: &str, more: &[&str]) -> Pcc {
+        let mut command = sender_command(paths, more);
+        command.env("PCC_TICKET", ticket).env(CONFIG, &self.config);
+        start(command)
+    }
+}
+
+fn sender(p: &Place, name: &str) -> Sender {
+    Sender::new(p.from.join(name))
+}
+
+/// Starts a receiver that takes what these senders send.
+fn keep(p: &Place, senders: &[&Sender], more: &[&str]) -> Pcc {
+    let mut command = receiver_command(&p.to, &["--keep", "--json"]);
+    command.arg("--identity").arg(p.from.join("identity")).args(more);
+    for sender in senders {
+        command.args(["--from", &sender.name]);
+    }
+    start(command)
+}
+
+/// Waits until so many transfers are over, and tells their results.
+fn results(recv: &Pcc, count: usize) -> Vec<serde_json::Value> {
+    recv.until("the ends of transfers", || Some(recv.events("transfer")).filter(|events| events.len() >= count))
+}
+
+#[test]
+fn one_ticket_is_for_many_transfers_of_known_senders() {
+    let p = place();
+    let (known, other, stranger) = (sender(&p, "known"), sender(&p, "other"), sender(&p, "stranger"));
+    let (file, second, third) = (p.file("first", 300_000), p.file("second", 10), p.file("third", 2_000_000));
+    let mut recv = keep(&p, &[&known, &other], &["--metrics", "0"]);
+    let ticket = recv.ticket();
+    known.send(&[&file], &ticket, &[]).exits(0);
+    let [first] = &results(&recv, 1)[..] else { panic!("{:?}", recv.lines()) };
+    assert_eq!((&first["result"], &first["sender"]), (&"complete".into(), &known.name.clone().into()));
+    assert_eq!((&first["files"], &first["bytes"], &first["moved"]), (&1.into(), &300_000.into(), &300_000.into()));
+    assert!(first["seconds"].as_f64() > Some(0.0) && first["bits_per_second"].as_f64() > Some(0.0), "{first}");
+    assert!(first["date"].as_str().unwrap().ends_with("GMT"), "{first}");
+
+    // Nobody else gets in, and what they tried leaves nothing.
+    let mut refused = stranger.send(&[&second], &ticket, &["--json"]);
+    refused.exits(4);
+    assert!(refused.event("error")["message"].as_str().unwrap().contains(&stranger.name));
+    assert_eq!(recv.event("refused")["kind"], "wrong-ticket");
+    assert_eq!(names(&p.to), ["first"]);
+
+    // Two at once.
+    let mut slow = known.send(&[&third], &ticket, &["--json", "--max-rate", "10mbit"]);
+    slow.stored(300_000);
+    other.send(&[&second], &ticket, &[]).exits(0);
+    assert_eq!(results(&recv, 2)[1]["sender"], other.name.clone());
+    assert!(slow.is_running(), "the other one was not in its way");
+    slow.exits(0);
+    assert_eq!(results(&recv, 3)[2]["bytes"], 2_000_000);
+    // What is there stays.
+    let mut again = known.send(&[&file], &ticket, &["--json"]);
+    again.exits(7);
+    assert_eq!(names(&p.to).len(), 4, "the refused one waits for another list: {:?}", names(&p.to));
+
+    let page = page(&recv);
+    for line in [
+        "pcc_recv_transfers_total{result=\"complete\"} 3",
+        "pcc_recv_files_total 3",
+        "pcc_recv_bytes_total 2300010",
+        "pcc_recv_refused_total 2",
+        "pcc_recv_open_transfers 1",
+    ] {
+        assert!(page.lines().any(|other| other == line), "{line} is not in\n{page}");
+    }
+    assert!(page.contains(&format!("pcc_recv_last_completion_timestamp_seconds{{sender=\"{}\"}} ", other.name)));
+    recv.signal(Signal::TERM);
+    recv.exits(0);
+    assert_eq!(names(&p.to), ["first", "second", "third"], "nothing else is left");
+}
+
+/// The page of metrics.
+fn page(recv: &Pcc) -> String {
+    let address = recv.event("listening")["address"].as_str().unwrap().to_owned();
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    answer
+}
+
+#[test]
+fn a_restart_changes_nothing() {
+    let p = place();
+    let known = sender(&p, "known");
+    let root = p.from.join("tree");
+    fs::create_dir(&root).unwrap();
+    write_file(&root.join("large"), 6_000_000, 1);
+    (0..20).for_each(|n| write_file(&root.join(format!("small{n}")), 1000, n));
+    let recv = keep(&p, &[&known], &["--sync"]);
+    let ticket = recv.ticket();
+    let mut send = known.send(&[&root], &ticket, &["--json", "--max-rate", "20mbit"]);
+    send.stored(1_000_000);
+    recv.kill();
+    assert_eq!(names(&p.to).len(), 1, "{:?}", names(&p.to));
+    // The sender still tries, and goes on.
+    let recv = keep(&p, &[&known], &["--sync"]);
+    assert_eq!(recv.ticket(), ticket);
+    send.exits(0);
+    assert!(send.events("start")[1]["have"].as_u64() >= Some(1_000_000), "{:?}", send.events("start"));
+    let over = &results(&recv, 1)[0];
+    assert!(over["result"] == "complete" && over["moved"].as_u64() <= Some(5_100_000), "{over}");
+    // Killed again while it waits; what comes next is a new transfer of what is new.
+    recv.kill();
+    let mut recv = keep(&p, &[&known], &["--sync"]);
+    assert_eq!(recv.ticket(), ticket);
+    write_file(&root.join("new"), 1000, 7);
+    known.send(&[&root], &ticket, &[]).exits(0);
+    assert_eq!(results(&recv, 1)[0]["moved"], 1000);
+    recv.interrupt();
+    recv.exits(0);
+    assert_eq!(tree(&root)[1..], tree(&p.to.join("tree"))[1..]);
+    assert_eq!(names(&p.to), ["tree"]);
+}
+
+#[test]
+fn another_receiver_leaves_its_transfers_alone() {
+    let p = place();
+    let known = sender(&p, "known");
+    let file = p.file("large", 6_000_000);
+    let recv = keep(&p, &[&known], &[]);
+    let ticket = recv.ticket();
+    let mut send = known.send(&[&file], &ticket, &["--json", "--max-rate", "20mbit"]);
+    send.stored(500_000);
+    recv.kill();
+    let mut other = start(receiver_command(&p.to, &["--from", &known.name]));
+    assert_ne!(other.ticket(), ticket);
+    other.interrupt();
+    other.exits(130);
+    let recv = keep(&p, &[&known], &[]);
+    send.exits(0);
+    assert_eq!(results(&recv, 1)[0]["result"], "complete");
+}
+
+#[test]
+fn the_ticket_is_kept_beside_the_sender_key() {
+    use std::os::unix::fs::PermissionsExt;
+    let p = place();
+    let known = sender(&p, "known");
+    let run = || {
+        let mut command = receiver_command(&p.to, &["--keep", "--from", &known.name]);
+        command.env(CONFIG, &known.config);
+        let mut recv = start(command);
+        let ticket = recv.ticket();
+        recv.interrupt();
+        recv.exits(0);
+        ticket
+    };
+    assert_eq!(run(), run());
+    let kept = known.config.join("pcc/receiver").metadata().unwrap();
+    assert_eq!(kept.permissions().mode() & 0o777, 0o600);
+
+    let mut anyone = start(receiver_command(&p.to, &["--keep", "--from", "anyone"]));
+    anyone.exits(2);
+    assert!(anyone.stderr().contains("--keep takes senders by their names"), "{}", anyone.stderr());
+    start(receiver_command(&p.to, &["--keep"])).exits(2);
+}

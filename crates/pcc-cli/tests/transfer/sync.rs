@@ -1,0 +1,121 @@
+//! `pcc recv --sync`: what is there already is not sent again.
+
+use crate::common::{receiver, sender, tree, write_file};
+use crate::{BLOCK, place, through_relay};
+use std::fs::{self, FileTimes};
+use std::io::Write;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
+
+#[test]
+fn what_is_there_is_not_sent_again() {
+    let p = place();
+    let root = p.from.join("tree");
+    fs::create_dir(&root).unwrap();
+    for (n, name) in ["changed", "same", "touched"].iter().enumerate() {
+        write_file(&root.join(name), 300_000, n as u64);
+    }
+    let mut recv = receiver(&p.to, &["--sync"]);
+    sender(&[&root], &recv.ticket(), &[]).exits(0);
+    recv.exits(0);
+    let there = |name: &str| p.to.join("tree").join(name);
+    let inode = there("same").metadata().unwrap().ino();
+    fs::write(there("only here"), "mine").unwrap();
+    write_file(&root.join("changed"), 300_001, 7);
+    write_file(&root.join("touched"), 300_000, 2);
+    write_file(&root.join("new"), 1000, 8);
+    let mut recv = receiver(&p.to, &["--sync", "--json"]);
+    let mut send = sender(&[&root], &recv.ticket(), &["--json"]);
+    send.exits(0);
+    recv.exits(0);
+    assert_eq!(send.event("start")["have"], 300_000);
+    assert_eq!(recv.event("done")["moved"], 601_001);
+    assert_eq!(there("same").metadata().unwrap().ino(), inode);
+    assert_eq!(fs::read(there("only here")).unwrap(), b"mine", "nothing is deleted");
+    fs::remove_file(there("only here")).unwrap();
+    assert_eq!(tree(&root)[1..], tree(&p.to.join("tree"))[1..]);
+}
+
+/// Gives a file another time.
+fn touch(path: &Path, seconds: u64) {
+    let then = FileTimes::new().set_modified(UNIX_EPOCH + Duration::from_secs(seconds));
+    fs::File::options().write(true).open(path).unwrap().set_times(then).unwrap();
+}
+
+fn change(path: &Path, at: u64) {
+    fs::File::options().write(true).open(path).unwrap().write_all_at(b"changed", at).unwrap();
+}
+
+#[test]
+fn contents_are_compared_and_only_what_changed_is_sent() {
+    let p = place();
+    let (root, there) = (p.from.join("tree"), p.to.join("tree"));
+    fs::create_dir(&root).unwrap();
+    // The same, with other times.
+    for (name, size) in [("small", 5000), ("large", 12 * BLOCK + 77), ("block", BLOCK)] {
+        write_file(&root.join(name), size, 1);
+    }
+    for name in ["a block changed", "cut", "grown", "grown from a block"] {
+        write_file(&root.join(name), 9 * BLOCK, 2);
+    }
+    for name in ["other", "time alone"] {
+        write_file(&root.join(name), 5000, 3);
+    }
+    fs::create_dir_all(&there).unwrap();
+    for entry in fs::read_dir(&root).unwrap() {
+        let name = entry.unwrap().file_name();
+        fs::copy(root.join(&name), there.join(&name)).unwrap();
+        touch(&there.join(&name), 1_000_000_000);
+    }
+    let kept = ["small", "large", "block"].map(|name| there.join(name).metadata().unwrap().ino());
+    change(&there.join("a block changed"), 4 * BLOCK as u64 + 9);
+    fs::File::options().append(true).open(there.join("cut")).unwrap().write_all(b"more").unwrap();
+    fs::File::options().append(true).open(root.join("grown")).unwrap().write_all(&[7; 1000]).unwrap();
+    fs::File::options().write(true).open(there.join("grown from a block")).unwrap().set_len(BLOCK as u64).unwrap();
+    write_file(&there.join("other"), 5000, 4);
+    // Time and size are the same, the content is not.
+    write_file(&there.join("time alone"), 5000, 5);
+    for folder in [&root, &there] {
+        touch(&folder.join("time alone"), 1_700_000_000);
+    }
+
+    let mut recv = receiver(&p.to, &["--sync", "--checksum", "--json"]);
+    let (ticket, relay) = through_relay(&recv.ticket());
+    let mut send = sender(&[&root], &ticket, &["--json"]);
+    send.exits(0);
+    recv.exits(0);
+    assert_eq!(tree(&root)[1..], tree(&there)[1..], "times too");
+    assert_eq!(["small", "large", "block"].map(|name| there.join(name).metadata().unwrap().ino()), kept);
+    // One changed block; the last block of what was longer; what is new, and the block before it; all but nothing of what
+    // was a block; the small ones.
+    let expected = (BLOCK + BLOCK + (BLOCK + 1000) + 9 * BLOCK + 2 * 5000) as u64;
+    assert_eq!(recv.event("done")["moved"], expected);
+    assert_eq!(send.event("done")["moved"], expected);
+    assert!(relay.bytes() < expected + expected / 5, "{} bytes for {expected}", relay.bytes());
+}
+
+#[test]
+fn a_comparison_that_was_cut_goes_on() {
+    let p = place();
+    let file = p.file("large", 40 * BLOCK);
+    fs::create_dir(&p.to).unwrap();
+    let there = p.to.join("large");
+    fs::copy(&file, &there).unwrap();
+    for block in (0..40).step_by(2) {
+        change(&there, block * BLOCK as u64);
+    }
+    let options = ["--sync", "--checksum", "--json"];
+    let recv = receiver(&p.to, &options);
+    let ticket = recv.ticket();
+    let mut send = sender(&[&file], &ticket, &["--json", "--max-rate", "30mbit"]);
+    recv.stored(10 * BLOCK as u64);
+    recv.kill();
+    let mut recv = receiver(&p.to, &options);
+    assert_eq!(recv.ticket(), ticket);
+    send.exits(0);
+    recv.exits(0);
+    assert!(recv.event("start")["have"].as_u64() >= Some(10 * BLOCK as u64));
+    assert!(recv.event("done")["moved"].as_u64() <= Some(15 * BLOCK as u64), "{}", recv.event("done"));
+    assert!(fs::read(&file).unwrap() == fs::read(&there).unwrap());
+}
