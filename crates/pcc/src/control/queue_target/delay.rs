@@ -34,6 +34,8 @@ pub(super) struct Delay {
     smoothed: Option<f64>,
     /// The newest packet of the batch being reported: its number and its round-trip time.
     newest: Option<(u64, f64)>,
+    /// When the oldest and the newest packet of the batch being reported were sent.
+    sent: Option<(Time, Time)>,
     /// The smallest one of the batch being reported.
     smallest: Option<f64>,
     /// What stands although none of it is ours: noise, or a queue that others keep.
@@ -61,7 +63,10 @@ impl Delay {
     pub fn on_acked(&mut self, packet: &AckedPacket) {
         // A multiplication instead of the division in `as_secs_f64`.
         let rtt = (packet.rtt.as_secs() as f64 + f64::from(packet.rtt.subsec_nanos()) * 1e-9).min(MAX_RTT);
-        self.held_up.add(packet.sent, rtt);
+        self.sent =
+            Some(self.sent.map_or((packet.sent, packet.sent), |(oldest, newest)| {
+                (oldest.min(packet.sent), newest.max(packet.sent))
+            }));
         self.smallest = Some(self.smallest.map_or(rtt, |smallest| smallest.min(rtt)));
         if self.newest.is_none_or(|(number, _)| packet.number >= number) {
             self.newest = Some((packet.number, rtt));
@@ -71,6 +76,10 @@ impl Delay {
     /// Takes in the batch; packets take `packet_time` seconds at the rate of the path.
     pub fn on_batch(&mut self, now: Time, packet_time: f64) {
         let (Some((_, newest)), Some(smallest)) = (self.newest.take(), self.smallest.take()) else { return };
+        if let Some((oldest, newest)) = self.sent.take() {
+            self.held_up.add(oldest, now);
+            self.held_up.add(newest, now);
+        }
         let now = now.as_secs_f64();
         let smoothed = self.smoothed.map_or(newest, |smoothed| smoothed + (newest - smoothed) / 8.0);
         self.smoothed = Some(smoothed);

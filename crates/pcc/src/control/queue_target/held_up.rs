@@ -13,8 +13,8 @@ const REACH: f64 = 4.0;
 /// How long packets are held up, in seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HeldUp {
-    /// When the newest packet was sent, and its round-trip time.
-    newest: Option<(Time, f64)>,
+    /// When the newest packet was sent, and when it was acknowledged.
+    newest: Option<(Time, Time)>,
     /// How much longer the first of those that arrive together waited than the newest.
     longer: f64,
     /// The mean of that over packets, and the largest mean so far.
@@ -23,20 +23,19 @@ pub(super) struct HeldUp {
 }
 
 impl HeldUp {
-    /// Takes in a packet that was acknowledged: when it was sent, and its round-trip time in seconds. Those that are older than the one
-    /// before tell nothing.
-    pub fn add(&mut self, sent: Time, rtt: f64) {
+    /// Takes in a packet that was acknowledged: when it was sent, and when that was. One that is older than the one before tells nothing.
+    pub fn add(&mut self, sent: Time, acked: Time) {
         let Some((before, last)) = self.newest else {
-            self.newest = Some((sent, rtt));
+            self.newest = Some((sent, acked));
             return;
         };
         if sent <= before {
             return;
         }
-        self.newest = Some((sent, rtt));
-        let apart = sent.since(before).as_secs_f64();
-        let together = apart + rtt - last <= TOGETHER * apart;
-        self.longer = if together { self.longer + last - rtt } else { 0.0 };
+        self.newest = Some((sent, acked));
+        let [apart, gap] = [sent.since(before), acked.since(last)].map(|time| time.as_secs_f64());
+        let together = gap <= TOGETHER * apart;
+        self.longer = if together { self.longer + apart - gap } else { 0.0 };
         self.mean += (self.longer - self.mean) / MEMORY;
         self.largest = self.largest.max(self.mean);
     }
@@ -55,7 +54,8 @@ mod tests {
     fn noise(waits: impl IntoIterator<Item = f64>) -> f64 {
         let mut held_up = HeldUp::default();
         for (number, wait) in waits.into_iter().enumerate() {
-            held_up.add(Time::from_nanos(1_000_000 * number as u64), 0.04 + wait / 1e3);
+            let sent = 1_000_000 * number as u64;
+            held_up.add(Time::from_nanos(sent), Time::from_nanos(sent + 40_000_000 + (wait * 1e6) as u64));
         }
         held_up.noise()
     }

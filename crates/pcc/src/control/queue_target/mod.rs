@@ -278,7 +278,8 @@ impl RateControl for QueueTargetControl {
             let (queue, standing, base) = (self.queue(), self.delay.standing(), self.delay.base());
             let packets = acked as f64 / self.packet;
             if let Some(start) = &self.start {
-                if start.on_batch(queue, base, packet_time, self.rounds.loss()) == Verdict::Leave {
+                let noise = self.delay.noise();
+                if start.on_batch(queue, base, packet_time, self.rounds.loss(), noise) == Verdict::Leave {
                     self.leave_start(path.now);
                 } else if self.used && start.grows() {
                     self.window.packets = (self.window.packets + packets).min(MOST);

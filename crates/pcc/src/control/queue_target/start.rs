@@ -78,14 +78,22 @@ impl Start {
         queue > (base / QUEUE_PART).max(QUEUE_SECONDS).max(QUEUE_PACKETS * packet_time)
     }
 
+    /// What of a queue isn't ours: so many times what stood while the delivery rate followed the window; and noise, if that alone may
+    /// look like a queue long enough to end start-up. (Less than that may be the bursts of other flows.)
+    fn not_ours(&self, times: f64, noise: f64, base: f64) -> f64 {
+        let may_end_it = self.grown.is_none() && noise > base * LONG_QUEUE;
+        (times * self.noise).max(if may_end_it { noise } else { 0.0 })
+    }
+
     /// Whether the window grows now.
     pub fn grows(&self) -> bool {
         self.hold.is_none()
     }
 
-    /// Between round trips only a long queue ends start-up, or a queue with much more loss than in the round trip before.
-    pub fn on_batch(&self, queue: f64, base: f64, packet_time: f64, loss: f64) -> Verdict {
-        let queue = queue - 2.0 * self.noise;
+    /// Between round trips only a long queue ends start-up, or a queue with much more loss than in the round trip before. Up to `noise`
+    /// seconds of the queue may be noise.
+    pub fn on_batch(&self, queue: f64, base: f64, packet_time: f64, loss: f64, noise: f64) -> Verdict {
+        let queue = queue - self.not_ours(2.0, noise, base);
         let long = queue > base * LONG_QUEUE && self.is_queue(queue, base, packet_time);
         let queued = loss > self.loss + NEW_LOSS && self.is_queue(queue, base, packet_time);
         if (long || queued) && self.rounds >= FIRST_ROUNDS { Verdict::Leave } else { Verdict::Go }
@@ -109,7 +117,7 @@ impl Start {
         if !used {
             return Verdict::Hold;
         }
-        let queued = self.is_queue(queue - 1.5 * self.noise, base, packet_time);
+        let queued = self.is_queue(queue - self.not_ours(1.5, noise, base), base, packet_time);
         if !queued {
             self.best_without_queue = self.best_without_queue.max(round.rate);
         }
