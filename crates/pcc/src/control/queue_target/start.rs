@@ -20,6 +20,8 @@ const QUEUE_SECONDS: f64 = 0.001;
 const QUEUE_PACKETS: f64 = 6.0;
 /// A queue of this part of the base round trip ends start-up at once.
 const LONG_QUEUE: f64 = 0.25;
+/// Noise of more than this part of the base round trip may look like one. Less than that may be the bursts of other flows.
+const NOISY: f64 = 0.3;
 
 /// More loss than this ends it whatever the delay says.
 const HEAVY_LOSS: f64 = 0.3;
@@ -78,11 +80,11 @@ impl Start {
         queue > (base / QUEUE_PART).max(QUEUE_SECONDS).max(QUEUE_PACKETS * packet_time)
     }
 
-    /// What of a queue isn't ours: so many times what stood while the delivery rate followed the window; and noise, if that alone may
-    /// look like a queue long enough to end start-up. (Less than that may be the bursts of other flows.)
+    /// What of a queue isn't ours: so many times what stood while the delivery rate followed the window; and noise that may look like a
+    /// long queue.
     fn not_ours(&self, times: f64, noise: f64, base: f64) -> f64 {
-        let may_end_it = self.grown.is_none() && noise > base * LONG_QUEUE;
-        (times * self.noise).max(if may_end_it { noise } else { 0.0 })
+        let noise = if self.grown.is_none() && noise > NOISY * base { noise } else { 0.0 };
+        noise.max(times * self.noise)
     }
 
     /// Whether the window grows now.
