@@ -17,6 +17,10 @@ const SIGNIFICANT: f64 = 2.5;
 const SMALL: f64 = 8.0;
 const DECREASE: f64 = 0.7;
 const INCREASE: f64 = 0.5;
+/// A window of so many packets is cut so many times before half of it is tried, since bursts of the sender lose more at one time than at
+/// another. A smaller one may be one of many, and waits for them at once.
+const LARGE: f64 = 64.0;
+const CUTS: u32 = 2;
 /// The background may lose so many packets less than it should before the next one counts.
 const CREDIT: f64 = 2.0;
 /// Loss of this part is judged after two intervals.
@@ -82,6 +86,8 @@ struct Before {
     window: f64,
     loss: f64,
     utility: f64,
+    /// How often the window was cut since.
+    cuts: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -185,8 +191,8 @@ impl Loss {
                 let deviation = libm::sqrt(background.max(1.0 / sent) * (1.0 - background) / sent);
                 let excess = loss - background;
                 if excess > self.config.excess + SIGNIFICANT * deviation {
-                    let before = Before { window, loss, utility: epoch.utility(utility, result, loss) };
-                    self.state = State::Cut(before);
+                    let utility = epoch.utility(utility, result, loss);
+                    self.state = State::Cut(Before { window, loss, utility, cuts: 1 });
                     return Some(self.limit((window * (1.0 - excess)).max(least)));
                 }
                 // A little loss is background, unless the cap is where loss was found to be ours; what is less than that shows at once.
@@ -203,6 +209,10 @@ impl Loss {
                 if better || loss < before.loss - self.config.response * (before.loss - background) {
                     self.keep(loss);
                     return None;
+                }
+                if before.window >= LARGE && before.cuts < CUTS {
+                    self.state = State::Cut(Before { cuts: before.cuts + 1, ..before });
+                    return Some(self.limit((window * (1.0 - (before.loss - background))).max(least)));
                 }
                 self.state = State::Waiting(before);
                 None
