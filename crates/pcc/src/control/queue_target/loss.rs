@@ -12,6 +12,8 @@ const EPOCH_PACKETS: u64 = 150;
 const LONGEST_EPOCH: u32 = 20;
 /// Loss in excess of the background by so many standard deviations, too, asks for an experiment.
 const SIGNIFICANT: f64 = 2.5;
+/// Loss that falls by fewer standard deviations may have fallen by chance.
+const BY_CHANCE: f64 = 1.5;
 /// Windows of fewer packets are too small for experiments: nothing of them shows in what many flows lose together. There the cap follows
 /// single losses, as a TCP's window does: it falls to this part of the window, and grows by so many packets in a round trip.
 const SMALL: f64 = 8.0;
@@ -85,6 +87,8 @@ impl Epoch {
 struct Before {
     window: f64,
     loss: f64,
+    /// The packets that were sent in the epoch.
+    sent: f64,
     utility: f64,
     /// How often the window was cut since.
     cuts: u32,
@@ -192,7 +196,7 @@ impl Loss {
                 let excess = loss - background;
                 if excess > self.config.excess + SIGNIFICANT * deviation {
                     let utility = epoch.utility(utility, result, loss);
-                    self.state = State::Cut(Before { window, loss, utility, cuts: 1 });
+                    self.state = State::Cut(Before { window, loss, sent, utility, cuts: 1 });
                     return Some(self.limit((window * (1.0 - excess)).max(least)));
                 }
                 // A little loss is background, unless the cap is where loss was found to be ours; what is less than that shows at once.
@@ -205,8 +209,11 @@ impl Loss {
                 None
             }
             State::Cut(before) => {
-                let better = epoch.utility(utility, result, loss) > before.utility;
-                if better || loss < before.loss - self.config.response * (before.loss - background) {
+                let fell = before.loss - loss;
+                let chance = libm::sqrt(before.loss * (1.0 - before.loss) * (1.0 / sent + 1.0 / before.sent));
+                let helped = fell > self.config.response * (before.loss - background)
+                    || epoch.utility(utility, result, loss) > before.utility;
+                if helped && fell > BY_CHANCE * chance {
                     self.keep(loss);
                     return None;
                 }
