@@ -17,7 +17,7 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 /// Nothing here takes that long, on however busy a machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// That of the sender.
 const SHORT: Duration = Duration::from_secs(1);
 
@@ -62,6 +62,11 @@ impl Victim {
 
 /// Sends this file to whoever made the ticket.
 pub async fn send(file: &Path, ticket: &Ticket) -> Result<()> {
+    send_for(SHORT, file, ticket).await
+}
+
+/// The same, and waits this long for something to move.
+pub async fn send_for(patience: Duration, file: &Path, ticket: &Ticket) -> Result<()> {
     let options = sender::Options {
         paths: vec![file.to_owned()],
         selection: Selection::new(Links::Keep, &[]).unwrap(),
@@ -69,7 +74,7 @@ pub async fn send(file: &Path, ticket: &Ticket) -> Result<()> {
         ticket: ticket.to_string(),
         credentials: Credentials::generate().unwrap(),
         transport: Transport::default().config(),
-        patience: SHORT,
+        patience,
     };
     timeout(PATIENCE, sender::run(options, Arc::new(Reporter::new(false)))).await.expect("an end")
 }
