@@ -9,4 +9,4 @@ mod machine;
 mod network;
 
 pub use machine::{Machine, Step, process};
-pub use network::{Network, Weather};
+pub use network::Network;

@@ -6,25 +6,11 @@ use noq::{AsyncTimer, AsyncUdpSocket, Runtime, TokioRuntime, UdpSender};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, IoSliceMut};
-use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::ops::Range;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
-
-/// What a network does to packets.
-#[derive(Clone, Debug)]
-pub struct Weather {
-    /// How long they take.
-    pub delay: Duration,
-    /// The share of them that is lost.
-    pub loss: f64,
-    /// When all are.
-    pub outage: Range<Duration>,
-    /// From when on those come from another address whose sender has not chosen one.
-    pub moves: Duration,
-}
 
 /// Connects all sockets of a simulation.
 #[derive(Clone, Debug)]
@@ -33,7 +19,8 @@ pub struct Network(Arc<Mutex<State>>);
 #[derive(Debug)]
 struct State {
     rng: fastrand::Rng,
-    weather: Weather,
+    delay: Duration,
+    loss: f64,
     now: Duration,
     sent: u64,
     /// Tells this run from any other.
@@ -58,12 +45,12 @@ struct Inbox {
 }
 
 impl Network {
-    /// One on which nothing is on its way.
-    pub fn new(seed: u64, weather: Weather) -> Self {
+    /// One that takes this long, and loses this share of all packets.
+    pub fn new(seed: u64, delay: Duration, loss: f64) -> Self {
         let rng = fastrand::Rng::with_seed(seed);
         let (packets, inboxes) = (BTreeMap::new(), HashMap::new());
         let (now, sent, trace) = (Duration::ZERO, 0, DefaultHasher::new());
-        Self(Arc::new(Mutex::new(State { rng, weather, now, sent, trace, packets, inboxes })))
+        Self(Arc::new(Mutex::new(State { rng, delay, loss, now, sent, trace, packets, inboxes })))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -97,18 +84,13 @@ impl Network {
         (state.sent, state.trace.finish())
     }
 
-    fn send(&self, place: SocketAddr, to: SocketAddr, data: &[u8]) {
+    fn send(&self, from: SocketAddr, to: SocketAddr, data: &[u8]) {
         let mut state = self.state();
-        let weather = state.weather.clone();
-        let from = match place.ip() {
-            ip if !ip.is_unspecified() => place,
-            _ => SocketAddr::from(([127, 0, 0, if state.now < weather.moves { 1 } else { 2 }], place.port())),
-        };
         state.sent += 1;
         let what = (state.now, data.len());
         what.hash(&mut state.trace);
-        if state.rng.f64() >= weather.loss && !weather.outage.contains(&state.now) {
-            let key = (state.now + weather.delay, state.sent);
+        if state.rng.f64() >= state.loss {
+            let key = (state.now + state.delay, state.sent);
             state.packets.insert(key, Packet { from, to: to.port(), data: data.to_vec() });
         }
     }
@@ -196,9 +178,11 @@ impl AsyncUdpSocket for Socket {
 
 impl UdpSender for Socket {
     fn poll_send(self: Pin<&mut Self>, transmit: &Transmit<'_>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let ip = Some(self.address.ip()).filter(|ip| !ip.is_unspecified());
+        let from = SocketAddr::new(ip.unwrap_or(Ipv4Addr::LOCALHOST.into()), self.address.port());
         for data in transmit.contents.chunks(transmit.segment_size.unwrap_or(transmit.contents.len().max(1))) {
             if self.process.acts() {
-                self.network.send(self.address, transmit.destination, data);
+                self.network.send(from, transmit.destination, data);
             }
         }
         Poll::Ready(Ok(()))

@@ -1,9 +1,8 @@
-//! Sender and receiver as they are, in virtual time: with kills of either, machines that sleep, and a network that loses
-//! packets, is gone for a while, and gives the sender another address.
+//! Sender and receiver as they are, in virtual time, with kills of either and a network that loses packets.
 
 use super::Place;
 use crate::failure::{Kind, Result};
-use crate::simulation::{Machine, Network, Step, Weather};
+use crate::simulation::{Machine, Network, Step};
 use crate::transfer::choice::Welcome;
 use crate::transfer::progress::Reporter;
 use crate::transfer::receiver::{Options, Receiver};
@@ -13,7 +12,6 @@ use fastrand::Rng;
 use pcc_quic::Transport;
 use std::cell::RefCell;
 use std::net::SocketAddr;
-use std::ops::Range;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -47,9 +45,6 @@ struct Side {
     /// After how many acts each of the next processes is killed.
     kills: Vec<u64>,
     starts_at: Duration,
-    /// When its machine sleeps; meanwhile its clock goes on.
-    sleeps: Range<Duration>,
-    slept: Duration,
 }
 
 /// How a step of a side ended.
@@ -62,7 +57,7 @@ enum After {
 impl Side {
     fn new(rng: &mut Rng) -> Self {
         let kills = (0..rng.usize(..=KILLS)).map(|_| ACTS.powf(rng.f64()) as u64).collect();
-        Self { machine: None, kills, starts_at: Duration::ZERO, sleeps: trouble(rng), slept: Duration::ZERO }
+        Self { machine: None, kills, starts_at: Duration::ZERO }
     }
 
     /// Starts it if it is time to.
@@ -75,11 +70,7 @@ impl Side {
 
     fn step(&mut self, world: &mut World, time: Duration) -> After {
         let Some(machine) = &mut self.machine else { return After::Runs };
-        if self.sleeps.contains(&world.now) {
-            self.slept += time;
-            return After::Runs;
-        }
-        let after = match machine.step(time + std::mem::take(&mut self.slept)) {
+        let after = match machine.step(time) {
             Step::Runs => return After::Runs,
             Step::Ended(Ok(())) => After::Done,
             Step::Ended(Err(failure)) => {
@@ -96,13 +87,6 @@ impl Side {
         self.starts_at = world.now + Duration::from_millis(world.rng.u64(..10_000));
         after
     }
-}
-
-/// A time in which something is out of order; none for most seeds.
-fn trouble(rng: &mut Rng) -> Range<Duration> {
-    let from = Duration::from_millis(rng.u64(..3000));
-    let long = rng.u8(..4) == 0;
-    from..from + if long { Duration::from_millis(rng.u64(..200_000)) } else { Duration::ZERO }
 }
 
 type Main = std::pin::Pin<Box<dyn Future<Output = Result<()>>>>;
@@ -127,8 +111,7 @@ pub fn transfer(
     let delay = Duration::from_millis(rng.u64(1..60));
     let loss = [0.0, 0.01, 0.1][rng.usize(..3)];
     let (mut receiver, mut sender) = (Side::new(&mut rng), Side::new(&mut rng));
-    let moves = if rng.u8(..4) == 0 { Duration::from_millis(rng.u64(..3000)) } else { Duration::MAX };
-    let network = Network::new(seed, Weather { delay, loss, outage: trouble(&mut rng), moves });
+    let network = Network::new(seed, delay, loss);
     let mut world = World { network, rng, now: Duration::ZERO, log: Vec::new() };
     let ticket = Rc::new(RefCell::new(None));
     let mut invited = false;
