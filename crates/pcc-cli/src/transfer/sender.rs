@@ -235,6 +235,10 @@ impl Sender {
     async fn attempt(&mut self, source: Source) -> Result<(Source, End)> {
         let connection = match connecting::connect(&self.endpoint, &self.config, &self.ticket.addresses).await {
             Ok(connection) => connection,
+            // The ticket was good before: who refuses it now is a receiver that ends, or has not started again.
+            Err(failure) if failure.kind == Kind::WrongTicket && self.started.is_some() => {
+                return Ok((source, End::Lost(failure)));
+            }
             Err(failure) => return Ok((source, failure.into())),
         };
         let (source, result) = self.transfer(&connection, source).await?;
