@@ -1,6 +1,8 @@
 //! The runtime of commands that use the network.
 
 use crate::failure::{Failure, Result};
+#[cfg(test)]
+use crate::simulation;
 use tokio::runtime::Builder;
 use tokio::task::JoinHandle;
 
@@ -21,7 +23,7 @@ pub fn run(work: impl Future<Output = Result<()>>) -> Result<()> {
 /// Does what may keep a thread busy, as a disk does, on one of its own.
 pub fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
     #[cfg(test)]
-    if let Some(process) = crate::simulation::process() {
+    if let Some(process) = simulation::process() {
         return process.work(work);
     }
     tokio::task::spawn_blocking(work)

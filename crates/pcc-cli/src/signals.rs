@@ -1,5 +1,7 @@
 //! The signals that ask a command to end: SIGINT, which Ctrl-C sends, and SIGTERM.
 
+#[cfg(test)]
+use crate::simulation;
 use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -31,7 +33,7 @@ impl Signals {
 /// Waits for the first one; forever where they can't be heard.
 pub async fn interrupted() {
     #[cfg(test)]
-    if crate::simulation::process().is_some() {
+    if simulation::process().is_some() {
         // There is nobody to send one.
         return std::future::pending().await;
     }

@@ -5,6 +5,8 @@ use super::greeting::Greeting;
 use super::identity::{Identity, client_crypto};
 use super::ticket::{MAX_ADDRESSES, Ticket};
 use crate::failure::{Context, Failure, Kind, Result};
+#[cfg(test)]
+use crate::simulation;
 use noq::{ClientConfig, Endpoint, EndpointConfig, ServerConfig, TransportConfig, VarInt};
 use pcc_quic::PreciseRuntime;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -63,7 +65,7 @@ pub fn client(
 #[cfg_attr(not(test), allow(unused_mut))]
 fn open(mut config: EndpointConfig, server: Option<ServerConfig>, socket: UdpSocket) -> Result<Endpoint> {
     #[cfg(test)]
-    if let Some(process) = crate::simulation::process() {
+    if let Some(process) = simulation::process() {
         config.rng_seed(Some(process.seed()));
         return Endpoint::new(config, server, socket, process.quic()).doing(|| "start QUIC in virtual time");
     }
