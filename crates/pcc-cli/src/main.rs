@@ -27,6 +27,8 @@ mod same_file;
 mod sending;
 mod serve;
 mod signals;
+#[cfg(test)]
+mod simulation;
 #[cfg(feature = "tcp")]
 mod tcp;
 #[cfg(not(feature = "tcp"))]

@@ -1,7 +1,10 @@
 //! The runtime of commands that use the network.
 
 use crate::failure::{Failure, Result};
+#[cfg(test)]
+use crate::simulation;
 use tokio::runtime::Builder;
+use tokio::task::JoinHandle;
 
 /// Does the work of a command to its end.
 ///
@@ -15,4 +18,13 @@ pub fn run(work: impl Future<Output = Result<()>>) -> Result<()> {
     // A thread that is busy with a disk, or waits for a terminal, must not keep the command from ending.
     runtime.shutdown_background();
     result
+}
+
+/// Does what may keep a thread busy, as a disk does, on one of its own.
+pub fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    #[cfg(test)]
+    if let Some(process) = simulation::process() {
+        return process.work(work);
+    }
+    tokio::task::spawn_blocking(work)
 }

@@ -31,7 +31,7 @@ use std::net::UdpSocket;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const BLOCK: usize = 256 * 1024;
 
@@ -268,6 +268,7 @@ fn damaged_blocks_are_sent_again() {
 
 #[test]
 fn strangers_are_turned_away_and_the_receiver_lives() {
+    let began = Instant::now();
     let p = place();
     let file = p.file("a", 300_000);
     let mut recv = receiver(&p.to, &["--json"]);
@@ -284,7 +285,8 @@ fn strangers_are_turned_away_and_the_receiver_lives() {
     for _ in 0..3 {
         sender(&[&file], &wrong_secret, &[]).exits(4);
     }
-    assert_eq!(recv.events("refused").iter().filter(|event| event["kind"] == "wrong-ticket").count(), 1, "one line");
+    let lines = recv.events("refused").iter().filter(|event| event["kind"] == "wrong-ticket").count() as u64;
+    assert!(lines <= 1 + began.elapsed().as_secs() / 10, "{lines} lines; one in ten seconds at most");
 
     let address = forge_address(&ticket);
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();

@@ -83,7 +83,7 @@ pub fn follow_path(connection: &Connection, cap: u64) -> impl Future<Output = ()
             let rtt = connection.rtt(noq::PathId::ZERO).unwrap_or(Duration::from_millis(100));
             let stats = connection.stats();
             let total = stats.udp_tx.bytes.saturating_add(stats.udp_rx.bytes);
-            if let Some(size) = windows.update(Instant::now(), rtt, total) {
+            if let Some(size) = windows.update(tokio::time::Instant::now().into_std(), rtt, total) {
                 connection.set_send_window(size);
                 connection.set_receive_window(VarInt::from_u64(size).unwrap_or(VarInt::MAX));
             }

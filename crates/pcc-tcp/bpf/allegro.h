@@ -48,15 +48,21 @@ static inline u64 allegro_changed(u64 rate, fixed fraction, s32 direction)
 	return direction > 0 ? rate + change : rate - min_u64(change, rate);
 }
 
-/* Takes the next adjusting step. */
+/* Takes the next adjusting step. At the end of the range of rates, where no result is worse than the one before, it looks
+ * around again.
+ */
 static inline void allegro_adjust(struct control *c)
 {
 	struct adjusting *adjusting = &c->adjusting;
+	u64 before = c->rate;
 
 	if (adjusting->k < MAX_K)
 		adjusting->k++;
-	control_move(c);
-	allegro_set_rate(c, allegro_changed(c->rate, adjusting->k * ALLEGRO.min_step, adjusting->direction));
+	allegro_set_rate(c, allegro_changed(before, adjusting->k * ALLEGRO.min_step, adjusting->direction));
+	if (c->rate == before)
+		allegro_decide(c);
+	else
+		control_move(c);
 }
 
 static inline void allegro_limit(struct control *c, u64 ceiling)

@@ -233,3 +233,17 @@ fn one_lost_packet_is_no_reason_to_brake() {
         assert!(at_rate <= 2, "{}: {at_rate} cuts", profile.name);
     }
 }
+
+#[test]
+fn a_rate_at_its_least_rises_again() {
+    for (name, mut flow, _) in settled() {
+        // Slower is better here, as far down as rates go.
+        flow.path.capacity = Rate::from_mbps(0.05);
+        flow.run(300 * SECOND);
+        let least = flow.controller.rate();
+        flow.path.capacity = Rate::from_mbps(4.0);
+        flow.run(90 * SECOND);
+        let rate = flow.controller.rate();
+        assert!(rate.mbps() > 2.4, "{name}: from {least} to {rate}");
+    }
+}

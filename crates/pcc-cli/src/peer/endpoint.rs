@@ -5,6 +5,8 @@ use super::greeting::Greeting;
 use super::identity::{Identity, client_crypto};
 use super::ticket::{MAX_ADDRESSES, Ticket};
 use crate::failure::{Context, Failure, Kind, Result};
+#[cfg(test)]
+use crate::simulation;
 use noq::{ClientConfig, Endpoint, EndpointConfig, ServerConfig, TransportConfig, VarInt};
 use pcc_quic::PreciseRuntime;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -41,8 +43,7 @@ pub fn with_transport(mut config: ServerConfig, mut transport: TransportConfig) 
 
 /// The endpoint of the side that made the ticket.
 pub fn server(identity: &Identity, config: ServerConfig, socket: UdpSocket) -> Result<Endpoint> {
-    let endpoint = Endpoint::new(identity.endpoint_config(), Some(config), socket, Arc::new(PreciseRuntime));
-    endpoint.doing(|| "start QUIC")
+    open(identity.endpoint_config(), Some(config), socket)
 }
 
 /// The endpoint of the other side, and how it connects to the one that made the ticket, which may open no stream.
@@ -58,8 +59,17 @@ pub fn client(
     let mut config = ClientConfig::new(Arc::new(client_crypto(me, ticket.certificate, alpn)?));
     let greeting = Greeting::new(&ticket.secret);
     config.transport_config(Arc::new(transport)).initial_dst_cid_provider(Arc::new(move || greeting.make()));
-    let endpoint = Endpoint::new(EndpointConfig::default(), None, bind(None)?, Arc::new(PreciseRuntime));
-    Ok((endpoint.doing(|| "start QUIC")?, config))
+    Ok((open(EndpointConfig::default(), None, bind(None)?)?, config))
+}
+
+#[cfg_attr(not(test), allow(unused_mut))]
+fn open(mut config: EndpointConfig, server: Option<ServerConfig>, socket: UdpSocket) -> Result<Endpoint> {
+    #[cfg(test)]
+    if let Some(process) = simulation::process() {
+        config.rng_seed(Some(process.seed()));
+        return Endpoint::new(config, server, socket, process.quic()).doing(|| "start QUIC in virtual time");
+    }
+    Endpoint::new(config, server, socket, Arc::new(PreciseRuntime)).doing(|| "start QUIC")
 }
 
 /// A socket on this address; without one, on all of this machine, of both IP versions where possible.

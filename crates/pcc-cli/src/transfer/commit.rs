@@ -79,7 +79,10 @@ fn os_path(path: &[u8]) -> &Path {
 /// Looks at the destination before anything is sent: what is in the way is said now and not after hours.
 pub fn check(staging: &Staging, manifest: &Manifest, rules: Rules) -> Result<()> {
     let own = staging.data.dir_metadata().doing(|| format!("look at {}", staging.shown()))?;
+    // Folders that are not there: nothing is in them.
+    let mut missing = HashSet::new();
     for entry in &manifest.entries {
+        let path = os_path(&entry.path);
         let refuse =
             |kind, why: &str| Failure::new(kind, format!("\"{}\" in {} {why}", entry.shown(), staging.path.display()));
         if let What::Link { target } = &entry.what
@@ -89,9 +92,16 @@ pub fn check(staging: &Staging, manifest: &Manifest, rules: Rules) -> Result<()>
             let why = "is a link that leads out of the sent folder; have it sent with --links follow or --links skip";
             return Err(refuse(Kind::BadName, why));
         }
-        let there = match staging.destination.symlink_metadata(os_path(&entry.path)) {
+        if path.parent().is_some_and(|parent| missing.contains(parent)) {
+            missing.insert(path);
+            continue;
+        }
+        let there = match staging.destination.symlink_metadata(path) {
             Ok(there) => there,
-            Err(e) if e.kind() == ErrorKind::NotFound => continue,
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                missing.insert(path);
+                continue;
+            }
             Err(e) if e.kind() == ErrorKind::InvalidFilename => {
                 return Err(refuse(Kind::BadName, "has too long a name"));
             }
@@ -239,6 +249,8 @@ pub fn publish(
     // Until all is in it.
     let mut private = DirBuilder::new();
     private.mode(0o700);
+    // The one that the last file went into: most go where the one before went.
+    let mut parent: Option<(&Path, Dir)> = None;
     for (index, entry) in (0u32..).zip(&manifest.entries) {
         match &entry.what {
             What::Dir { .. } => match staging.destination.create_dir_with(os_path(&entry.path), &private) {
@@ -249,7 +261,15 @@ pub fn publish(
                 }
                 Err(e) => return Err(Failure::io(format!("make the folder \"{}\"", entry.shown()), &e)),
             },
-            _ => publish_one(staging, entry, &entry.staged_name(), rules.overwrite)?,
+            _ => {
+                let (path, name) = split(entry)?;
+                let folder = match parent.take() {
+                    Some((of, folder)) if of == path => folder,
+                    _ => parent_dir(staging, entry)?.0,
+                };
+                publish_one(staging, entry, &folder, name, rules.overwrite)?;
+                parent = Some((path, folder));
+            }
         }
     }
     // Innermost first, and after everything in them, because that changes their times.
@@ -283,39 +303,43 @@ fn check_is_dir(staging: &Staging, entry: &Entry) -> Result<()> {
     Err(Failure::new(Kind::Exists, format!("\"{}\" is in the way of a folder of that name", entry.shown())))
 }
 
-/// The folder that an entry goes into, opened without leaving the destination, and its name there.
-fn parent_dir<'a>(staging: &Staging, entry: &'a Entry) -> Result<(Dir, &'a OsStr)> {
+/// The path of the folder that an entry goes into, and its name there.
+fn split(entry: &Entry) -> Result<(&Path, &OsStr)> {
     let path = os_path(&entry.path);
-    let shown = || format!("open the folder of \"{}\"", entry.shown());
-    let name =
-        path.file_name().ok_or_else(|| Failure::new(Kind::BadName, format!("\"{}\" is no name", entry.shown())))?;
-    let parent = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => staging.destination.open_dir(parent),
-        _ => staging.destination.try_clone(),
-    };
-    Ok((parent.doing(shown)?, name))
+    let name = path.file_name();
+    let name = name.ok_or_else(|| Failure::new(Kind::BadName, format!("\"{}\" is no name", entry.shown())))?;
+    Ok((path.parent().unwrap_or(Path::new("")), name))
 }
 
-fn publish_one(staging: &Staging, entry: &Entry, staged: &str, overwrite: bool) -> Result<()> {
-    if matches!(staging.data.symlink_metadata(staged), Err(e) if e.kind() == ErrorKind::NotFound) {
-        return Ok(());
-    }
-    let (parent, name) = parent_dir(staging, entry)?;
+/// That folder, opened without leaving the destination, and the name.
+fn parent_dir<'a>(staging: &Staging, entry: &'a Entry) -> Result<(Dir, &'a OsStr)> {
+    let (path, name) = split(entry)?;
+    let parent = match path.as_os_str().is_empty() {
+        false => staging.destination.open_dir(path),
+        true => staging.destination.try_clone(),
+    };
+    Ok((parent.doing(|| format!("open the folder of \"{}\"", entry.shown()))?, name))
+}
+
+fn publish_one(staging: &Staging, entry: &Entry, parent: &Dir, name: &OsStr, overwrite: bool) -> Result<()> {
+    let staged = &*entry.staged_name();
+    let is_gone = || matches!(staging.data.symlink_metadata(staged), Err(e) if e.kind() == ErrorKind::NotFound);
     let moved = if overwrite {
-        renameat(&staging.data, staged, &parent, name)
+        renameat(&staging.data, staged, parent, name)
     } else {
-        match renameat_with(&staging.data, staged, &parent, name, RenameFlags::NOREPLACE) {
+        match renameat_with(&staging.data, staged, parent, name, RenameFlags::NOREPLACE) {
             // A second name does not replace anything either.
-            Err(e) if CANNOT.contains(&e) => linkat(&staging.data, staged, &parent, name, AtFlags::empty())
+            Err(e) if CANNOT.contains(&e) => linkat(&staging.data, staged, parent, name, AtFlags::empty())
                 .and_then(|()| unlinkat(&staging.data, staged, AtFlags::empty())),
             // An attempt that gave it the second name was cut before it took the first away.
-            Err(Errno::EXIST) if is_same(&staging.data, staged, &parent, name) => {
+            Err(Errno::EXIST) if is_same(&staging.data, staged, parent, name) => {
                 unlinkat(&staging.data, staged, AtFlags::empty())
             }
             other => other,
         }
     };
-    moved.map_err(|e| {
+    // An attempt that was cut has moved it.
+    moved.or_else(|e| if is_gone() { Ok(()) } else { Err(e) }).map_err(|e| {
         let what = format!("\"{}\" in {}", entry.shown(), staging.path.display());
         match e {
             Errno::EXIST | Errno::ISDIR => Failure::new(

@@ -5,6 +5,7 @@
 
 use super::bitmap::Bitmap;
 use super::blocks::{self, BLOCK};
+use super::commit::Rules;
 use super::journal::Journal;
 use super::manifest::{Entry, Manifest, Mtime, What};
 use super::protocol::{Answer, Hello, RECORD_LEN, Record};
@@ -125,7 +126,17 @@ fn list() -> Vec<u8> {
     Manifest::new([dir].into_iter().chain(files).collect()).unwrap().encode().unwrap()
 }
 
-/// Does what three bytes say: what a sender may do, and starts anew.
+/// What is there before: nothing of the first, one version of the second, both in the third, one in the fourth.
+fn fill(dir: &Path) {
+    std::fs::create_dir(dir.join("d")).unwrap();
+    std::fs::write(dir.join("d/1"), vec![1; SIZES[1] as usize]).unwrap();
+    let mut both = vec![0; SIZES[2] as usize];
+    both[BLOCK as usize..].fill(1);
+    std::fs::write(dir.join("d/2"), both).unwrap();
+    std::fs::write(dir.join("d/3"), vec![0; SIZES[3] as usize]).unwrap();
+}
+
+/// Does what three bytes say: what a sender may do.
 fn step(store: &mut Store, [what, file, block]: [u8; 3]) {
     let (file, block) = (u32::from(file % 6), u32::from(block % 3));
     let size = store.manifest.entries.get(file as usize).map_or(0, Entry::size);
@@ -133,15 +144,18 @@ fn step(store: &mut Store, [what, file, block]: [u8; 3]) {
     // One version of the file, and another.
     let data = vec![what & 1; len];
     let hash = blocks::hash(size, block.into(), &data);
-    let _ = match what / 2 % 6 {
+    let root = || *blake3::hash(&vec![what & 1; size as usize]).as_bytes();
+    let _ = match what / 2 % 8 {
         0 => store.put_block(file, block, hash, &data),
         1 => store.put_hole(file, block, hash),
-        2 => store.put_root(file, *blake3::hash(&vec![what & 1; size as usize]).as_bytes()),
+        2 => store.put_root(file, root()),
         3 => store.give_up(file),
         4 => {
             store.hope_again();
             Ok(())
         }
+        5 => store.put_copy(file, block, hash),
+        6 => store.put_same(file, root()),
         _ => store.put_block(file, block, [what; 32], &data),
     };
 }
@@ -150,21 +164,25 @@ fn step(store: &mut Store, [what, file, block]: [u8; 3]) {
 fn what_senders_do() {
     check!().with_iterations(100).for_each(|bytes: &[u8]| {
         let dir = tempfile::tempdir_in(memory()).unwrap();
+        fill(dir.path());
+        let rules = Rules { overwrite: true, sync: true, checksum: true, ..RULES };
         let (encoded, staging) = (list(), Staging::open(dir.path()).unwrap());
         let transfer = Manifest::decode(&encoded).unwrap().transfer();
         let holder = Holder { sender: SenderId([1; 32]), transfer };
-        let admitted = Admitted::bind(&staging, holder, &encoded, RULES).unwrap();
+        let admitted = Admitted::bind(&staging, holder, &encoded, rules).unwrap();
         let mut store = Store::new(staging, admitted);
+        store.take_what_is_there(true, |_, _| {});
         for bytes in bytes.as_chunks::<3>().0.iter().take(100) {
             if bytes[0] > 250 {
                 store = Store::resume(store.into_staging(), &encoded, |_, _| {}).unwrap();
+                store.take_what_is_there(true, |_, _| {});
             } else {
                 step(&mut store, *bytes);
             }
             check_store(&store);
         }
         if store.is_complete() {
-            store.commit(RULES).unwrap();
+            store.commit(rules).unwrap();
             for (n, size) in SIZES.iter().enumerate().filter(|&(n, _)| !given_up(&store, n as u64 + 1)) {
                 let there = std::fs::read(dir.path().join(format!("d/{n}"))).unwrap();
                 assert_eq!(there.len() as u64, *size);

@@ -17,7 +17,7 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 /// Nothing here takes that long, on however busy a machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// That of the sender.
 const SHORT: Duration = Duration::from_secs(1);
 
@@ -33,7 +33,7 @@ pub struct Victim {
     pub connection: Connection,
     pub send: SendStream,
     _control: RecvStream,
-    _endpoint: Endpoint,
+    endpoint: Endpoint,
 }
 
 impl Hostile {
@@ -50,7 +50,7 @@ impl Hostile {
         let (send, mut control) = connection.accept_bi().await.unwrap();
         let _: Hello = wire::receive(&mut control, crate::peer::door::MAX_HELLO).await.unwrap();
         endpoint::open_for_data(&connection);
-        Victim { connection, send, _control: control, _endpoint: self.endpoint }
+        Victim { connection, send, _control: control, endpoint: self.endpoint }
     }
 }
 
@@ -62,6 +62,11 @@ impl Victim {
 
 /// Sends this file to whoever made the ticket.
 pub async fn send(file: &Path, ticket: &Ticket) -> Result<()> {
+    send_for(SHORT, file, ticket).await
+}
+
+/// The same, and waits this long for something to move.
+pub async fn send_for(patience: Duration, file: &Path, ticket: &Ticket) -> Result<()> {
     let options = sender::Options {
         paths: vec![file.to_owned()],
         selection: Selection::new(Links::Keep, &[]).unwrap(),
@@ -69,7 +74,7 @@ pub async fn send(file: &Path, ticket: &Ticket) -> Result<()> {
         ticket: ticket.to_string(),
         credentials: Credentials::generate().unwrap(),
         transport: Transport::default().config(),
-        patience: SHORT,
+        patience,
     };
     timeout(PATIENCE, sender::run(options, Arc::new(Reporter::new(false)))).await.expect("an end")
 }
@@ -172,6 +177,19 @@ async fn one_that_has_more_than_there_is_is_not_believed() {
         let failure = sent.await;
         assert!(failure.message.contains("never sent"), "{failure}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_that_ends_is_waited_for() {
+    let sent = sent_to(|mut victim| async {
+        victim.say(&nothing()).await.unwrap();
+        let _begun = victim.connection.accept_uni().await.unwrap();
+        // Whoever comes now is refused.
+        victim.endpoint.close(noq::VarInt::from_u32(Kind::Interrupted.code().into()), b"interrupted");
+        victim
+    });
+    let failure = sent.await;
+    assert_eq!(failure.kind, Kind::LostPeer, "{failure}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

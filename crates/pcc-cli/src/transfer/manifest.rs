@@ -261,6 +261,12 @@ fn check_component(name: &[u8]) -> Result<(), &'static str> {
     }
 }
 
+/// Whether `pcc recv` gives its own folders such names.
+pub fn is_staging(name: &[u8]) -> bool {
+    let id = name.strip_prefix(STAGING_PREFIX.as_bytes());
+    id.is_some_and(|id| id.len() == 12 && id.iter().all(u8::is_ascii_hexdigit))
+}
+
 /// Whether what is sent may have this path.
 pub fn check_path(path: &[u8]) -> Result<(), &'static str> {
     if path.len() > MAX_PATH {
@@ -270,7 +276,9 @@ pub fn check_path(path: &[u8]) -> Result<(), &'static str> {
     for (at, name) in path.split(|&b| b == b'/').enumerate() {
         check_component(name)?;
         let prefix = STAGING_PREFIX.as_bytes();
-        if at == 0 && name.len() >= prefix.len() && name[..prefix.len()].eq_ignore_ascii_case(prefix) {
+        let is_reserved = at == 0 && name.len() >= prefix.len() && name[..prefix.len()].eq_ignore_ascii_case(prefix);
+        // Below it too: a later `pcc recv` into that folder would take up what the sender made up.
+        if is_reserved || is_staging(name) {
             return Err("has a name that pcc keeps for itself");
         }
         depth = at;

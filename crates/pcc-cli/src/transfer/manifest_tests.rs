@@ -38,7 +38,7 @@ fn round_trip() {
 #[test]
 fn hostile_names_are_refused() {
     let long = vec![b'x'; 256];
-    let names: [&[u8]; 15] = [
+    let names: [&[u8]; 16] = [
         b"",
         b"/",
         b"/etc/passwd",
@@ -53,6 +53,7 @@ fn hostile_names_are_refused() {
         b"a\0b",
         b".pcc-1234",
         b".PCC-x/y",
+        b"a/.pcc-0123456789ab",
         &long,
     ];
     for name in names {

@@ -14,6 +14,8 @@ mod holes;
 mod hostile_receiver;
 mod journal;
 mod keep;
+#[cfg(test)]
+mod lies;
 mod manifest;
 #[cfg(test)]
 mod memory;

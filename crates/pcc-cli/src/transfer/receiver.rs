@@ -13,13 +13,13 @@ use crate::peer::door::Door;
 use crate::peer::endpoint::{bind, bind_any, reachable};
 use crate::peer::ticket::Ticket;
 use crate::peer::wire;
+use crate::runtime::blocking;
 use crate::signals::interrupted;
 use noq::Endpoint;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 /// How long the other side may take to hear the end.
@@ -91,7 +91,7 @@ impl Receiver {
     /// Takes up or prepares a transfer, and listens for it.
     pub async fn open(options: Options, reporter: Arc<Reporter>) -> Result<(Self, Ticket)> {
         let dir = options.dir.clone();
-        let staging = spawn_blocking(move || Staging::open(&dir)).await.map_err(|e| Failure::new(Kind::Other, e))?;
+        let staging = blocking(move || Staging::open(&dir)).await.map_err(|e| Failure::new(Kind::Other, e))?;
         let mut staging = staging?;
         for message in &staging.skipped {
             reporter.event(&Event::Note { message });
@@ -130,11 +130,12 @@ impl Receiver {
     async fn serve(&mut self) -> Result<()> {
         loop {
             tokio::select! {
-                arrival = self.door.next() => match arrival {
-                    Some((address, Ok(peer))) => self.admit(address, peer).await?,
-                    Some((address, Err(failure))) => self.reporter.refused(address, &failure),
-                    None => return Err(Failure::new(Kind::Other, "the network endpoint closed")),
-                },
+                biased;
+                over = self.slot.next() => {
+                    if over? {
+                        return Ok(());
+                    }
+                }
                 chosen = self.candidates.chosen(&self.reporter) => {
                     let (address, peer) = chosen?;
                     let sender = peer.sender;
@@ -143,11 +144,12 @@ impl Receiver {
                     self.welcome = Welcome::Only(vec![sender]);
                     self.admit(address, peer).await?;
                 }
-                over = self.slot.next() => {
-                    if over? {
-                        return Ok(());
-                    }
-                }
+                // Last, because strangers decide how often it comes.
+                arrival = self.door.next() => match arrival {
+                    Some((address, Ok(peer))) => self.admit(address, peer).await?,
+                    Some((address, Err(failure))) => self.reporter.refused(address, &failure),
+                    None => return Err(Failure::new(Kind::Other, "the network endpoint closed")),
+                },
             }
         }
     }

@@ -14,15 +14,16 @@ use crate::peer::endpoint::shown;
 use crate::peer::identity::{code, proof};
 use crate::peer::ticket::Ticket;
 use crate::peer::wire::{self, connection_failure};
+use crate::runtime::blocking;
 use crate::signals::interrupted;
 use noq::{ClientConfig, Connection, Endpoint, PathId, RecvStream, TransportConfig, WriteError};
 use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio::task::spawn_blocking;
+use tokio::time::Instant;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const MAX_PAUSE: Duration = Duration::from_secs(5);
@@ -155,7 +156,7 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
 
 async fn find(paths: &[PathBuf], selection: &Selection) -> Result<Source> {
     let (paths, selection) = (paths.to_vec(), selection.clone());
-    spawn_blocking(move || Source::find(&paths, &selection)).await.map_err(|e| Failure::new(Kind::Other, e))?
+    blocking(move || Source::find(&paths, &selection)).await.map_err(|e| Failure::new(Kind::Other, e))?
 }
 
 impl Sender {
@@ -234,6 +235,10 @@ impl Sender {
     async fn attempt(&mut self, source: Source) -> Result<(Source, End)> {
         let connection = match connecting::connect(&self.endpoint, &self.config, &self.ticket.addresses).await {
             Ok(connection) => connection,
+            // The ticket was good before: who refuses it now is a receiver that ends, or has not started again.
+            Err(failure) if failure.kind == Kind::WrongTicket && self.started.is_some() => {
+                return Ok((source, End::Lost(failure)));
+            }
             Err(failure) => return Ok((source, failure.into())),
         };
         let (source, result) = self.transfer(&connection, source).await?;
@@ -279,7 +284,7 @@ impl Sender {
         let (read, heard) = (source.blocks_read.clone(), Cell::new(0));
         let progress = || (heard.get(), read.load(Ordering::Relaxed), connection.stats().frame_tx.stream);
         let give_up = self.listed_again == LISTED_AGAIN;
-        let reader = spawn_blocking(move || {
+        let reader = blocking(move || {
             let mut source = source;
             source.read(&had, give_up, &batches);
             source
@@ -287,6 +292,7 @@ impl Sender {
         let mut reader = Reader { handle: Some(reader), finished: None };
         let stored = Cell::new(bytes);
         let result = tokio::select! {
+            biased;
             result = listen(control, &stored, &heard, total) => result.map_err(Stop::Failed),
             () = stalled(|| Look { progress: progress(), limit: self.patience }) => Err(self.nothing_moves().into()),
             failure = show_life(connection, &read) => Err(failure.into()),
@@ -325,7 +331,7 @@ impl Sender {
                     asked = true;
                     let (code, sender) = (code(connection)?, self.id.to_string());
                     self.reporter.event(&Event::Confirm { code: &code, sender: &sender });
-                    deadline = tokio::time::Instant::now() + CONFIRMATION;
+                    deadline = Instant::now() + CONFIRMATION;
                 }
                 Answer::SendManifest if !listed => {
                     listed = true;
@@ -383,8 +389,8 @@ impl Sender {
         }
     }
 
-    fn deadline(&self, factor: u32) -> tokio::time::Instant {
-        tokio::time::Instant::now() + self.patience.max(SIGN_OF_LIFE) * factor
+    fn deadline(&self, factor: u32) -> Instant {
+        Instant::now() + self.patience.max(SIGN_OF_LIFE) * factor
     }
 
     fn nothing_moves(&self) -> Failure {

@@ -12,17 +12,20 @@ use super::store::{Admitted, Store};
 use crate::failure::{Failure, Kind, Result};
 use crate::peer::door::Guest;
 use crate::peer::wire::{self, connection_failure};
+use crate::runtime::blocking;
 use noq::PathId;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::{OwnedMutexGuard, mpsc, oneshot};
-use tokio::task::{JoinSet, spawn_blocking};
-use tokio::time::timeout;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
 
 /// Batches that wait for the disk.
-const QUEUE: usize = 16;
+const QUEUE: usize = 13;
+/// Batches that are written at once.
+const AT_ONCE: usize = 4;
 /// How long the disk may take for what is under way when nothing has moved.
 const DISK: Duration = Duration::from_secs(5);
 /// Hashes of what was there before that are sent at once.
@@ -131,7 +134,7 @@ impl Shared {
             None => *state = State::Fresh(staging),
             Some(Bound { manifest, .. }) => {
                 let shared = shared.clone();
-                spawn_blocking(move || {
+                blocking(move || {
                     let resumed = shared.resume(staging, &manifest).map(|store| {
                         let complete = store.is_published();
                         *state = State::Bound(Box::new(store));
@@ -304,6 +307,7 @@ async fn tell_of_checks<T>(
     interval.tick().await;
     loop {
         tokio::select! {
+            biased;
             done = &mut awaited => return Ok(done),
             _ = interval.tick() => {
                 let bytes = shared.checked.load(Ordering::Relaxed);
@@ -338,7 +342,7 @@ async fn take_list(peer: &mut Peer, held: State, shared: &Arc<Shared>) -> (State
         State::Gone => (State::Gone, Ok(())),
     };
     let comparing = shared.clone();
-    let mut bound = spawn_blocking(move || {
+    let mut bound = blocking(move || {
         let (mut state, result) = bind();
         if let State::Bound(store) = &mut state {
             comparing.compare(store);
@@ -393,11 +397,7 @@ async fn receive(peer: &mut Peer, mut store: Box<Store>, shared: &Arc<Shared>) -
     let stored = Arc::new(AtomicU64::new(store.stored()));
     let (work, queue) = mpsc::channel(QUEUE);
     let (counter, rules) = (stored.clone(), shared.rules);
-    let mut writer = spawn_blocking(move || {
-        let mut store = store;
-        let result = write(&mut store, queue, &counter, rules);
-        (store, result.map_err(Stop::writing))
-    });
+    let mut writer = tokio::spawn(write(store, queue, counter, rules));
     let connection = peer.connection.clone();
     let mut readers = JoinSet::new();
     let mut interval = tokio::time::interval(INTERVAL);
@@ -410,15 +410,10 @@ async fn receive(peer: &mut Peer, mut store: Box<Store>, shared: &Arc<Shared>) -
     tokio::pin!(stall);
     let lost = loop {
         tokio::select! {
+            biased;
             joined = &mut writer => {
-                return joined.map_err(|e| Failure::new(Kind::Other, e));
+                return joined.map_err(|e| Failure::new(Kind::Other, e))?;
             }
-            stream = connection.accept_uni() => match stream {
-                Ok(stream) => {
-                    readers.spawn(read_stream(stream, manifest.clone(), work.clone()));
-                }
-                Err(e) => break connection_failure(&e),
-            },
             Some(joined) = readers.join_next() => match joined {
                 Ok(Ok(())) => {}
                 Ok(Err(failure)) => break failure,
@@ -440,6 +435,13 @@ async fn receive(peer: &mut Peer, mut store: Box<Store>, shared: &Arc<Shared>) -
                     }
                 }
             }
+            // Last, because whoever sends decides how often it comes.
+            stream = connection.accept_uni() => match stream {
+                Ok(stream) => {
+                    readers.spawn(read_stream(stream, manifest.clone(), work.clone()));
+                }
+                Err(e) => break connection_failure(&e),
+            },
         }
     };
     // Blocks that are complete are not given up: streams that have ended are read, the queue is written.
@@ -454,7 +456,7 @@ async fn receive(peer: &mut Peer, mut store: Box<Store>, shared: &Arc<Shared>) -
     } else {
         writer.await
     };
-    let (store, result) = joined.map_err(|e| Failure::new(Kind::Other, e))?;
+    let (store, result) = joined.map_err(|e| Failure::new(Kind::Other, e))??;
     let result = match result {
         Ok(()) if !store.is_complete() => Err(Stop::Peer(lost)),
         other => other,
@@ -462,23 +464,43 @@ async fn receive(peer: &mut Peer, mut store: Box<Store>, shared: &Arc<Shared>) -
     Ok((store, result))
 }
 
-/// The thread that verifies and writes; when all is there it also gives the files their names.
-fn write(store: &mut Store, mut queue: mpsc::Receiver<Vec<Work>>, stored: &AtomicU64, rules: Rules) -> Result<()> {
-    while !store.is_complete() {
-        let Some(batch) = queue.blocking_recv() else { return Ok(()) };
-        for work in batch {
-            match work {
-                Work::Block { file, block, hash, data } => store.put_block(file, block, hash, &data)?,
-                Work::Hole { file, block, hash } => store.put_hole(file, block, hash)?,
-                Work::Root { file, hash } => store.put_root(file, hash)?,
-                Work::Skip { file } => store.give_up(file)?,
-                Work::Copy { file, block, hash } => store.put_copy(file, block, hash)?,
-                Work::Same { file, hash } => store.put_same(file, hash)?,
-            }
-            stored.store(store.stored(), Ordering::Relaxed);
+/// Verifies and writes; when all is there it also gives the files their names. An error means that the store is lost.
+async fn write(
+    mut store: Box<Store>,
+    mut queue: mpsc::Receiver<Vec<Work>>,
+    stored: Arc<AtomicU64>,
+    rules: Rules,
+) -> Result<Received> {
+    let mut batches = Vec::new();
+    while store.is_complete() || queue.recv_many(&mut batches, AT_ONCE).await > 0 {
+        let (some, stored) = (std::mem::take(&mut batches), stored.clone());
+        let written = blocking(move || {
+            let result = put_all(&mut store, some, &stored);
+            let result = result.and_then(|()| if store.is_complete() { store.commit(rules) } else { Ok(()) });
+            (store, result)
+        });
+        let result;
+        (store, result) = written.await.map_err(|e| Failure::new(Kind::Other, e))?;
+        if result.is_err() || store.is_complete() {
+            return Ok((store, result.map_err(Stop::writing)));
         }
     }
-    store.commit(rules)
+    Ok((store, Ok(())))
+}
+
+fn put_all(store: &mut Store, batches: Vec<Vec<Work>>, stored: &AtomicU64) -> Result<()> {
+    for work in batches.into_iter().flatten() {
+        match work {
+            Work::Block { file, block, hash, data } => store.put_block(file, block, hash, &data)?,
+            Work::Hole { file, block, hash } => store.put_hole(file, block, hash)?,
+            Work::Root { file, hash } => store.put_root(file, hash)?,
+            Work::Skip { file } => store.give_up(file)?,
+            Work::Copy { file, block, hash } => store.put_copy(file, block, hash)?,
+            Work::Same { file, hash } => store.put_same(file, hash)?,
+        }
+        stored.store(store.stored(), Ordering::Relaxed);
+    }
+    Ok(())
 }
 
 /// Tells the sender, and waits for it to say that it heard.

@@ -7,11 +7,12 @@ use super::staging::{Bound, Holder, Staging};
 use crate::failure::{Failure, Kind, Result};
 use crate::peer::endpoint::shown;
 use crate::peer::wire;
+use crate::runtime::blocking;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// How long a sender that has not heard of the completion may come back to hear it.
@@ -94,6 +95,7 @@ impl Slot {
             }
         };
         tokio::select! {
+            biased;
             resumed = outcome(&mut self.resume) => {
                 if resumed? {
                     self.say_farewell();
@@ -156,8 +158,7 @@ impl Slot {
         // A disk may keep them busy; then the folder stays, as after a kill.
         let state = timeout(DISK, state).await.unwrap_or(State::Gone);
         let done = result.is_ok();
-        let kept =
-            spawn_blocking(move || dispose(state, done)).await.unwrap_or_else(|e| Err(Failure::new(Kind::Other, e)));
+        let kept = blocking(move || dispose(state, done)).await.unwrap_or_else(|e| Err(Failure::new(Kind::Other, e)));
         let summary = self.shared.summary();
         let complete = || summary.as_ref().map_or(Ok(()), Summary::complete);
         let result = result.and_then(|()| kept.and(complete()));

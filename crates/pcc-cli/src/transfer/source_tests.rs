@@ -1,6 +1,7 @@
 //! A source that somebody else changes while it is sent.
 
 use super::*;
+use crate::transfer::manifest::MAX_DEPTH;
 use crate::transfer::selection::Links;
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
 use std::fs::{self, FileTimes};
@@ -174,6 +175,19 @@ fn a_transfer_that_is_being_received_is_left_out() {
     let source = find(&[tree], Links::Keep, &[]).unwrap();
     assert_eq!(paths(&source), ["tree", "tree/below", "tree/below/.pcc-notes", "tree/below/.pcc-notes/receiver"]);
     assert!(matches!(&source.left_out[..], [why] if why.contains(".pcc-0123456789ab")), "{:?}", source.left_out);
+}
+
+#[test]
+fn links_that_no_receiver_takes_are_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let tree = dir.path().join("tree");
+    let deep = tree.join(["d"; MAX_DEPTH - 1].join("/"));
+    fs::create_dir_all(&deep).unwrap();
+    symlink("x", deep.join("too-deep")).unwrap();
+    symlink("x", tree.join(".pcc-0123456789ab")).unwrap();
+    let source = find(&[tree], Links::Keep, &[]).unwrap();
+    assert_eq!(source.manifest.entries.len(), MAX_DEPTH);
+    assert_eq!(source.left_out.len(), 2, "{:?}", source.left_out);
 }
 
 #[test]

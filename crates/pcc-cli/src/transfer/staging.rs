@@ -4,7 +4,7 @@
 //! inside. Files in it are numbered: no name from the network is used before a file is complete.
 
 use super::journal::Journal;
-use super::manifest::STAGING_PREFIX;
+use super::manifest::{STAGING_PREFIX, is_staging};
 use crate::failure::{Context, Failure, Kind, Result};
 use crate::folders;
 use crate::peer::credentials::SenderId;
@@ -304,7 +304,7 @@ fn names(destination: &Dir, path: &Path) -> Result<Vec<String>> {
     for entry in destination.entries().doing(shown)? {
         let entry = entry.doing(shown)?;
         let name = entry.file_name();
-        let ours = name.to_str().filter(|name| name.starts_with(STAGING_PREFIX));
+        let ours = name.to_str().filter(|name| is_staging(name.as_bytes()));
         if let Some(name) = ours
             && entry.file_type().is_ok_and(|kind| kind.is_dir())
         {

@@ -68,13 +68,11 @@ impl Admitted {
         let there = manifest.entries.iter().filter(|entry| rules.may_stay(staging, entry));
         let there: u64 = there.map(Entry::size).sum();
         commit::check_space(staging, manifest.bytes - there)?;
-        staging.bind(holder, encoded)?;
-        Self::open(staging, encoded, manifest)
-    }
-
-    fn open(staging: &Staging, encoded: &[u8], manifest: Manifest) -> Result<Self> {
         let manifest_hash = blake3::hash(encoded);
-        Ok(Self { manifest, manifest_hash, journal: staging.journal(manifest_hash)? })
+        // One may be there, and damaged: a loss of power may keep a journal without the list that it belongs to.
+        let journal = staging.new_journal(manifest_hash)?;
+        staging.bind(holder, encoded)?;
+        Ok(Self { manifest, manifest_hash, journal })
     }
 }
 
@@ -156,8 +154,9 @@ impl Store {
 
     /// Takes up a transfer where it was cut: reads the journal, and hashes again every block that it names.
     pub fn resume(staging: Staging, encoded: &[u8], mut progress: impl FnMut(u64, u64)) -> Result<Self> {
-        let admitted = Admitted::open(&staging, encoded, Manifest::decode(encoded)?)?;
-        let mut store = Self::new(staging, admitted);
+        let (manifest, manifest_hash) = (Manifest::decode(encoded)?, blake3::hash(encoded));
+        let journal = staging.journal(manifest_hash)?;
+        let mut store = Self::new(staging, Admitted { manifest, manifest_hash, journal });
         let mut blocks: HashMap<(u32, u32), [u8; 32]> = HashMap::new();
         store.read_journal(&mut blocks)?;
         if store.committed {

@@ -91,6 +91,24 @@ fn a_cut_journal_loses_only_its_last_line() {
 }
 
 #[test]
+fn a_damaged_journal_without_a_list_is_not_gone_on_with() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = data(100);
+    let list = encoded(&[100]);
+    let staging = Staging::open(dir.path()).unwrap();
+    let shown = std::path::PathBuf::from(staging.shown());
+    // What a loss of power may leave of the first session.
+    std::fs::write(shown.join(format!("journal-{}", &blake3::hash(&list).to_hex()[..32])), [0; 60]).unwrap();
+    drop(staging);
+
+    let mut store = bind(dir.path(), &list);
+    put(&mut store, 0, 0, &whole).unwrap();
+    store.commit(RULES).unwrap();
+    drop(store);
+    assert!(resume(dir.path()).is_committed());
+}
+
+#[test]
 fn whatever_does_not_match_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let whole = data(2 * BLOCK);

@@ -232,6 +232,8 @@ async fn names_that_lead_out_are_refused() {
         vec![file(&outside, 5)],
         vec![dir(b"d"), file(b"d/../../x", 5)],
         vec![file(b".pcc-000000000000/journal", 5)],
+        // What a later receiver in that folder would take up.
+        vec![dir(b"d"), dir(b"d/.pcc-000000000000"), file(b"d/.pcc-000000000000/receiver", 5)],
         vec![dir(b"d"), link(b"d/l", b"../.."), file(b"d/l/x", 5)],
         vec![file(b"a", 5), file(b"a", 5)],
     ] {

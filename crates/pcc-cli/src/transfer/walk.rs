@@ -6,7 +6,7 @@
 //!
 //! What is named must be there. What cannot be sent of what is below it is left out.
 
-use super::manifest::{Entry, MAX_DEPTH, Mtime, PERMISSIONS, STAGING_PREFIX, What, check_path};
+use super::manifest::{Entry, MAX_DEPTH, Mtime, PERMISSIONS, What, check_path, is_staging};
 use super::selection::{Links, Selection};
 use crate::failure::{Failure, Kind, Result, printable};
 use crate::same_file::Identity;
@@ -143,6 +143,7 @@ impl Listing {
         match kind {
             FileType::Symlink if selection.links == Links::Skip => Ok(()),
             FileType::Symlink => {
+                check_path(path)?;
                 let target = readlinkat(folder, name, Vec::new()).map_err(|e| io::Error::from(e).to_string())?;
                 self.push(path.to_vec(), What::Link { target: target.into_bytes() }, None);
                 Ok(())
@@ -171,12 +172,6 @@ impl Listing {
 
 fn check_kind(is_right: bool) -> Result<(), Why> {
     if is_right { Ok(()) } else { Err("it is neither a file nor a folder nor a link".to_owned()) }
-}
-
-/// Whether `pcc recv` gives its folders such names.
-fn is_staging(name: &[u8]) -> bool {
-    let id = name.strip_prefix(STAGING_PREFIX.as_bytes());
-    id.is_some_and(|id| id.len() == 12 && id.iter().all(u8::is_ascii_hexdigit))
 }
 
 /// Opens what was listed, one after the other.

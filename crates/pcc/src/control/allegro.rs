@@ -85,12 +85,18 @@ impl AllegroControl {
         true
     }
 
-    /// Takes the adjusting step after this one.
+    /// Takes the adjusting step after this one. At the end of the range of rates, where no result is worse than the one
+    /// before, it looks around again.
     fn adjust(&mut self, mut adjusting: Adjusting) {
         adjusting.k += 1.0;
         let factor = 1.0 + adjusting.k * self.config.min_step * adjusting.direction;
-        self.phases.set_rate(self.phases.rate() * factor);
-        self.phases.move_on(adjusting);
+        let before = self.phases.rate();
+        self.phases.set_rate(before * factor);
+        if self.phases.rate() == before {
+            self.phases.probe();
+        } else {
+            self.phases.move_on(adjusting);
+        }
     }
 
     fn on_adjusted(&mut self, mut adjusting: Adjusting, result: &Measurement, utility: &dyn Utility) {

@@ -94,6 +94,8 @@ pub struct Flow<C> {
     /// When the bottleneck has sent all that waits in it.
     busy_until: Time,
     outcomes: VecDeque<Outcome>,
+    /// Packets that a dead path took.
+    swallowed: Vec<u64>,
 }
 
 impl<C: CongestionControl> Flow<C> {
@@ -111,6 +113,7 @@ impl<C: CongestionControl> Flow<C> {
             last_sent: None,
             busy_until: Time::ZERO,
             outcomes: VecDeque::new(),
+            swallowed: Vec::new(),
         }
     }
 
@@ -147,6 +150,17 @@ impl<C: CongestionControl> Flow<C> {
         self.path.supply = supply;
     }
 
+    /// What a dead path swallowed is known to be lost.
+    pub fn settle(&mut self) {
+        let (now, on_the_way) = (self.now, self.outcomes.len() as u64);
+        for number in self.swallowed.drain(..) {
+            self.controller.on_packet_lost(&LostPacket { time: now, number, sent: now, bytes: SIZE });
+            self.in_flight -= SIZE;
+        }
+        debug_assert_eq!(self.in_flight, on_the_way * SIZE);
+        self.controller.on_batch_end(now);
+    }
+
     fn send(&mut self) {
         let (now, path) = (self.now, self.path);
         self.controller.on_packet_sent(&SentPacket { time: now, number: self.sent, bytes: SIZE });
@@ -162,7 +176,9 @@ impl<C: CongestionControl> Flow<C> {
             let step = path.aggregation.as_nanos() as u64;
             at = Time::from_nanos(at.as_nanos().div_ceil(step) * step);
         }
-        if !path.dead {
+        if path.dead {
+            self.swallowed.push(self.sent);
+        } else {
             self.outcomes.push_back(Outcome { at, number: self.sent, sent: now, arrives });
         }
         self.last_sent = Some(now);

@@ -3,13 +3,16 @@
 //!
 //! A real receiver, in a process of its own, takes a transfer over loopback and is watched while it does: `tracer`. From
 //! what it did to its disk follows everything that a cut may leave: `cut`. Such states are made real by the hundred, and the
-//! receiver is started on each: `restart`.
+//! receiver is started on each: `restart`. The same with both ends in virtual time, where either may be killed at any moment,
+//! before a cut and after it: `both_ends`, `lives`.
 
 // The registers of a process that is watched are those of this architecture.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
+mod both_ends;
 mod cut;
 mod disk;
+mod lives;
 mod restart;
 mod tracer;
 
@@ -25,8 +28,9 @@ use cut::Cut;
 use disk::{Disk, Op};
 use fastrand::Rng;
 use pcc_quic::Transport;
-use restart::restart;
+use restart::Left;
 use std::fs;
+use std::net::SocketAddr;
 use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -37,8 +41,9 @@ use tracer::{Trace, record};
 
 /// How many states are tried in all, if that is to be more than by default.
 const STATES: &str = "PCC_POWER_CUTS";
-/// Names the folder of a transfer to the process that is watched.
+/// Name the folder of a transfer and the seed to the process that is watched.
 const PLACE: &str = "PCC_POWER_CUTS_PLACE";
+const SEED: &str = "PCC_POWER_CUTS_SEED";
 
 /// What is sent.
 const NAMES: [&str; 2] = ["tree", "file"];
@@ -119,9 +124,14 @@ impl Place {
 
     /// Transfers it, in a process that is watched.
     fn watch(&self) -> Result<Trace, String> {
+        self.watch_test("transfers", "")
+    }
+
+    /// Watches this test, which takes a seed.
+    fn watch_test(&self, name: &str, seed: &str) -> Result<Trace, String> {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        let name = format!("{}::transfers", module_path!().split_once("::").unwrap().1);
-        command.args(["--ignored", "--exact", &name]).env(PLACE, &self.folder);
+        let name = format!("{}::{name}", module_path!().split_once("::").unwrap().1);
+        command.args(["--ignored", "--nocapture", "--exact", &name]).env(PLACE, &self.folder).env(SEED, seed);
         record(&mut command, &self.disk())
     }
 
@@ -140,9 +150,7 @@ fn transfers() {
     let place = Place { folder: folder.into(), _temporary: None };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
-        // One of its own, where its port is free however often it is started.
-        let id = std::process::id().to_le_bytes();
-        let listen = Some(([127, id[2] | 1, id[1], id[0] | 1], 0).into());
+        let listen = Some(own_address(0));
         let dir = place.disk().join("to");
         let options = Options { dir, listen, advertise: Vec::new(), welcome: Welcome::Anyone, rules: place.rules() };
         let reporter = Arc::new(Reporter::new(false));
@@ -166,6 +174,12 @@ fn transfers() {
     });
 }
 
+/// An address of its own for each process and number, where its port is free however often it is started.
+fn own_address(n: u64) -> SocketAddr {
+    let id = std::process::id().to_le_bytes();
+    ([127, id[1], id[0], n as u8 % 254 + 1], 0).into()
+}
+
 /// Tries some of the states that cuts of this transfer may leave.
 fn try_states(place: &Place, trace: &Trace, old: &Disk) {
     let states: u64 = std::env::var(STATES).map_or(1000, |states| states.parse().expect("a number of states"));
@@ -184,7 +198,12 @@ fn try_states(place: &Place, trace: &Trace, old: &Disk) {
                     // Every moment, one after the other.
                     let ops = seed as usize % (trace.ops.len() + 1);
                     let cut = Cut::after(trace, ops, &mut Rng::with_seed(seed));
-                    if let Err(why) = runtime.block_on(restart(place, &cut, &trace.ops[..ops], old)) {
+                    let left = Left::by(&cut, place, &trace.ops[..ops], old);
+                    let result = left.check().and_then(|starts| match starts {
+                        true => runtime.block_on(left.restart()),
+                        false => Ok(()),
+                    });
+                    if let Err(why) = result {
                         panic!("{why}\nafter this, state {seed}:\n{cut}");
                     }
                 }

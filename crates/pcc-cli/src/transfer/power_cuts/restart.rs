@@ -1,4 +1,4 @@
-//! The receiver starts on what a cut left.
+//! What a cut left: what must be there, and the receiver that starts on it.
 
 use super::cut::Cut;
 use super::disk::{Disk, Op};
@@ -17,60 +17,96 @@ use crate::transfer::store::{Admitted, Store};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Checks what is there, starts the receiver on it, sends what is missing, and checks again. `old` is what was there before
-/// the transfer.
-pub async fn restart(place: &Place, cut: &Cut<'_>, done: &[Op], old: &Disk) -> Result<(), String> {
-    let folder = temporary();
-    cut.disk.store(folder.path());
-    let to = folder.path().join("to");
-    let sent = sent_in(&place.source());
-    let old = old.lines();
-    let said = |name: &str| done.iter().any(|op| matches!(op, Op::Make { at, .. } if at.name == name));
+/// What a cut left, made real.
+pub struct Left<'a> {
+    place: &'a Place,
+    done: &'a [Op],
+    /// What was there before the transfer, as lines.
+    old: Vec<String>,
+    folder: tempfile::TempDir,
+}
 
-    let found = sent_in(&to);
-    for file in found.iter().filter(|line| !is_folder(line)) {
-        if !sent.contains(file) && !old.contains(&format!("to/{file}")) {
-            return Err(format!("torn: {file}"));
-        }
-    }
-    let lacks = |found: &[String]| {
-        let missing = sent.iter().filter(|line| !found.contains(line) && !is_old_folder(line, &old));
-        missing.cloned().collect::<Vec<_>>()
-    };
-    if said(SENT) && !lacks(&found).is_empty() {
-        return Err(format!("pcc send said that all is there, but {:?} is not", lacks(&found)));
-    }
-    if said(RECEIVED) {
-        let names = fs::read_dir(&to).expect("folder").map(|entry| entry.expect("entry").file_name());
-        let others: Vec<_> = names.filter(|name| !NAMES.iter().any(|sent| name == sent)).collect();
-        return if others.is_empty() { Ok(()) } else { Err(format!("pcc recv is done and left {others:?}")) };
+impl<'a> Left<'a> {
+    /// By a cut after these operations; `old` is what was there before the transfer.
+    pub fn by(cut: &Cut<'_>, place: &'a Place, done: &'a [Op], old: &Disk) -> Self {
+        let folder = temporary();
+        cut.disk.store(folder.path());
+        Self { place, done, old: old.lines(), folder }
     }
 
-    let staging = Staging::open(&to).map_err(|e| format!("the start failed: {e}"))?;
-    let ticket: Ticket = fs::read_to_string(place.ticket()).expect("a ticket").parse().expect("a ticket");
-    if said(INVITED) && !done.iter().any(publishes) && staging.identity.secret != ticket.secret {
-        return Err("the ticket is no longer good".to_owned());
+    /// Where files are received.
+    pub fn to(&self) -> PathBuf {
+        self.folder.path().join("to")
     }
-    let store = match start(place, staging).await.map_err(|e| format!("the start failed: {e}"))? {
-        State::Fresh(staging) if lacks(&found).is_empty() => {
-            return staging.remove().map_err(|e| format!("removal failed: {e}"));
+
+    fn said(&self, name: &str) -> bool {
+        self.done.iter().any(|op| matches!(op, Op::Make { at, .. } if at.name == name))
+    }
+
+    /// Lines of what is sent and not there.
+    pub fn missing(&self) -> Vec<String> {
+        let (sent, found) = (sent_in(&self.place.source()), sent_in(&self.to()));
+        sent.into_iter().filter(|line| !found.contains(line) && !is_old_folder(line, &self.old)).collect()
+    }
+
+    /// Checks what must be there; whether the receiver is to be started again.
+    pub fn check(&self) -> Result<bool, String> {
+        let (sent, to) = (sent_in(&self.place.source()), self.to());
+        for file in sent_in(&to).iter().filter(|line| !is_folder(line)) {
+            if !sent.contains(file) && !self.old.contains(&format!("to/{file}")) {
+                return Err(format!("torn: {file}"));
+            }
         }
-        State::Fresh(staging) => first_list(place, staging).map_err(|e| format!("the list was refused: {e}"))?,
-        State::Bound(store) => store,
-        State::Gone => return Err("the start failed".to_owned()),
-    };
-    if !store.is_published() && (said(SENT) || done.iter().any(publishes)) {
-        return Err("not published at the next start, but committed".to_owned());
+        if self.said(SENT) && !self.missing().is_empty() {
+            return Err(format!("pcc send said that all is there, but {:?} is not", self.missing()));
+        }
+        if self.said(RECEIVED) {
+            let names = fs::read_dir(&to).expect("folder").map(|entry| entry.expect("entry").file_name());
+            let others: Vec<_> = names.filter(|name| !NAMES.iter().any(|sent| name == sent)).collect();
+            return if others.is_empty() { Ok(false) } else { Err(format!("pcc recv is done and left {others:?}")) };
+        }
+        Ok(true)
     }
-    finish(place, store).map_err(|e| format!("it could not be finished: {e}"))?;
-    let missing = lacks(&sent_in(&to));
-    if !missing.is_empty() {
-        return Err(format!("in the end {missing:?} is not there"));
+
+    /// Checks that all is there, and nothing that the next receiver would take for an unfinished transfer.
+    pub fn check_end(&self) -> Result<(), String> {
+        let missing = self.missing();
+        if !missing.is_empty() {
+            return Err(format!("in the end {missing:?} is not there"));
+        }
+        match Staging::open(&self.to()).and_then(|staging| staging.bound()) {
+            Ok(None) => Ok(()),
+            Ok(Some(_)) => Err("it is complete, but the next start takes it up again".to_owned()),
+            Err(e) => Err(format!("the next start fails: {e}")),
+        }
     }
-    nothing_to_resume(&to)
+
+    /// Starts the receiver, sends what is missing, and checks again.
+    pub async fn restart(&self) -> Result<(), String> {
+        let Self { place, done, .. } = self;
+        let to = self.to();
+        let staging = Staging::open(&to).map_err(|e| format!("the start failed: {e}"))?;
+        let ticket: Ticket = fs::read_to_string(place.ticket()).expect("a ticket").parse().expect("a ticket");
+        if self.said(INVITED) && !done.iter().any(publishes) && staging.identity.secret != ticket.secret {
+            return Err("the ticket is no longer good".to_owned());
+        }
+        let store = match start(place, staging).await.map_err(|e| format!("the start failed: {e}"))? {
+            State::Fresh(staging) if self.missing().is_empty() => {
+                return staging.remove().map_err(|e| format!("removal failed: {e}"));
+            }
+            State::Fresh(staging) => first_list(place, staging).map_err(|e| format!("the list was refused: {e}"))?,
+            State::Bound(store) => store,
+            State::Gone => return Err("the start failed".to_owned()),
+        };
+        if !store.is_published() && (self.said(SENT) || done.iter().any(publishes)) {
+            return Err("not published at the next start, but committed".to_owned());
+        }
+        finish(place, store).map_err(|e| format!("it could not be finished: {e}"))?;
+        self.check_end()
+    }
 }
 
 /// What is in this folder of what is sent, as lines.
@@ -90,15 +126,6 @@ fn is_folder(line: &str) -> bool {
 fn is_old_folder(line: &str, old: &[String]) -> bool {
     let path = line.split(' ').next().unwrap_or_default();
     is_folder(line) && old.iter().any(|old| old.starts_with(&format!("to/{path} ")))
-}
-
-/// The next receiver must find nothing that it would take for an unfinished transfer.
-fn nothing_to_resume(to: &Path) -> Result<(), String> {
-    match Staging::open(to).and_then(|staging| staging.bound()) {
-        Ok(None) => Ok(()),
-        Ok(Some(_)) => Err("it is complete, but the next start takes it up again".to_owned()),
-        Err(e) => Err(format!("the next start fails: {e}")),
-    }
 }
 
 /// What `pcc recv` does at its start.

@@ -1,0 +1,124 @@
+//! A process and its clock.
+
+use super::network::{Network, VirtualRuntime};
+use std::cell::RefCell;
+use std::panic::resume_unwind;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until};
+
+thread_local! {
+    static RUNNING: RefCell<Option<Process>> = const { RefCell::new(None) };
+}
+
+/// The process that runs on this thread; `None` outside of a simulation.
+pub fn process() -> Option<Process> {
+    RUNNING.with_borrow(Clone::clone)
+}
+
+/// What a process is to those that work for it.
+#[derive(Clone, Debug)]
+pub struct Process {
+    network: Network,
+    /// What it may still do.
+    acts: Arc<AtomicU64>,
+    killed: Arc<Notify>,
+    seed: u64,
+}
+
+impl Process {
+    /// Notes that it does something; whether it still lives.
+    pub fn acts(&self) -> bool {
+        let left = self.acts.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        if left.is_err() {
+            self.killed.notify_one();
+        }
+        left.is_ok()
+    }
+
+    /// Does what is done on another thread, while all else waits.
+    pub fn work<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+        let process = self.clone();
+        tokio::spawn(async move {
+            if !process.acts() {
+                return std::future::pending().await;
+            }
+            std::thread::spawn(work).join().unwrap_or_else(|panic| resume_unwind(panic))
+        })
+    }
+
+    /// Its network, for QUIC.
+    pub fn quic(&self) -> Arc<VirtualRuntime> {
+        Arc::new(VirtualRuntime { process: self.clone(), network: self.network.clone() })
+    }
+
+    /// For the random numbers of QUIC.
+    pub fn seed(&self) -> [u8; 32] {
+        let mut seed = [0; 32];
+        fastrand::Rng::with_seed(self.seed).fill(&mut seed);
+        seed
+    }
+}
+
+/// What a step led to.
+pub enum Step<T> {
+    /// The process goes on.
+    Runs,
+    /// It came to its end.
+    Ended(T),
+    /// It was killed.
+    Killed,
+}
+
+/// Runs a process.
+pub struct Machine<T> {
+    // First, because what a killed process leaves open is closed inside its runtime.
+    main: Pin<Box<dyn Future<Output = T>>>,
+    runtime: Runtime,
+    process: Process,
+    began: Instant,
+    ran: Duration,
+}
+
+impl<T> Machine<T> {
+    /// Starts a process, which is killed after so many acts.
+    pub fn start(network: &Network, seed: u64, acts: u64, main: impl Future<Output = T> + 'static) -> Self {
+        // After each task the process may be found to be killed.
+        let runtime = Builder::new_current_thread().enable_time().start_paused(true).event_interval(1).build();
+        let runtime = runtime.expect("a runtime");
+        let began = runtime.block_on(async { Instant::now() });
+        let (acts, killed) = (Arc::new(AtomicU64::new(acts)), Arc::default());
+        let process = Process { network: network.clone(), acts, killed, seed };
+        Self { main: Box::pin(main), runtime, process, began, ran: Duration::ZERO }
+    }
+
+    /// Lets it run for a while.
+    pub fn step(&mut self, time: Duration) -> Step<T> {
+        self.ran += time;
+        let until = self.began + self.ran;
+        RUNNING.set(Some(self.process.clone()));
+        let (main, killed) = (&mut self.main, &self.process.killed);
+        let step = self.runtime.block_on(async {
+            tokio::select! {
+                biased;
+                () = killed.notified() => Step::Killed,
+                ended = main => Step::Ended(ended),
+                () = sleep_until(until) => Step::Runs,
+            }
+        });
+        RUNNING.set(None);
+        step
+    }
+}
+
+impl<T> Drop for Machine<T> {
+    fn drop(&mut self) {
+        // The dead say nothing.
+        self.process.acts.store(0, Ordering::Relaxed);
+    }
+}

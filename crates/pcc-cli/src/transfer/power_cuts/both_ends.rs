@@ -1,0 +1,182 @@
+//! Sender and receiver as they are, in virtual time, with kills of either and a network that loses packets.
+
+use super::Place;
+use crate::failure::{Kind, Result};
+use crate::simulation::{Machine, Network, Step};
+use crate::transfer::choice::Welcome;
+use crate::transfer::progress::Reporter;
+use crate::transfer::receiver::{Options, Receiver};
+use crate::transfer::selection::{Links, Selection};
+use crate::transfer::sender;
+use fastrand::Rng;
+use pcc_quic::Transport;
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a step of the simulation is at most, when nothing is on its way.
+const LONGEST: Duration = Duration::from_millis(500);
+/// No transfer here takes longer.
+const END: Duration = Duration::from_secs(3600);
+/// How long the receiver may run after the sender.
+const ENOUGH: Duration = Duration::from_secs(300);
+/// How often each side is killed at most.
+const KILLS: usize = 3;
+/// A process does about so much in all.
+const ACTS: f64 = 1500.0;
+
+/// What happened, for whoever watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// `pcc recv` printed this ticket.
+    Invited(&'a str),
+    /// `pcc send` ended with exit code 0.
+    Sent,
+    /// `pcc recv` did.
+    Received,
+}
+
+/// One side: the process, if it runs, and what is to become of it.
+struct Side {
+    machine: Option<Machine<Result<()>>>,
+    /// After how many acts each of the next processes is killed.
+    kills: Vec<u64>,
+    starts_at: Duration,
+}
+
+/// How a step of a side ended.
+enum After {
+    Runs,
+    Done,
+    Again,
+}
+
+impl Side {
+    fn new(rng: &mut Rng) -> Self {
+        let kills = (0..rng.usize(..=KILLS)).map(|_| ACTS.powf(rng.f64()) as u64).collect();
+        Self { machine: None, kills, starts_at: Duration::ZERO }
+    }
+
+    /// Starts it if it is time to.
+    fn start(&mut self, world: &World, seed: u64, main: impl FnOnce() -> Main) {
+        if self.machine.is_none() && world.now >= self.starts_at {
+            let acts = self.kills.pop().unwrap_or(u64::MAX);
+            self.machine = Some(Machine::start(&world.network, seed, acts, main()));
+        }
+    }
+
+    fn step(&mut self, world: &mut World, time: Duration) -> After {
+        let Some(machine) = &mut self.machine else { return After::Runs };
+        let after = match machine.step(time) {
+            Step::Runs => return After::Runs,
+            Step::Ended(Ok(())) => After::Done,
+            Step::Ended(Err(failure)) => {
+                world.log.push(format!("{:?}: {failure}", world.now));
+                assert!(failure.kind != Kind::Corrupt, "{failure}");
+                After::Again
+            }
+            Step::Killed => {
+                world.log.push(format!("{:?}: killed", world.now));
+                After::Again
+            }
+        };
+        self.machine = None;
+        self.starts_at = world.now + Duration::from_millis(world.rng.u64(..10_000));
+        after
+    }
+}
+
+type Main = std::pin::Pin<Box<dyn Future<Output = Result<()>>>>;
+
+struct World {
+    network: Network,
+    rng: Rng,
+    now: Duration,
+    log: Vec<String>,
+}
+
+/// Transfers what is in a place to a folder, on an address of its own, as the seed has it; tells what happened.
+/// The error says how it did not come to its end.
+pub fn transfer(
+    place: &Place,
+    to: &Path,
+    address: SocketAddr,
+    seed: u64,
+    watch: impl Fn(Event<'_>),
+) -> std::result::Result<Vec<String>, String> {
+    let mut rng = Rng::with_seed(seed);
+    let delay = Duration::from_millis(rng.u64(1..60));
+    let loss = [0.0, 0.01, 0.1][rng.usize(..3)];
+    let (mut receiver, mut sender) = (Side::new(&mut rng), Side::new(&mut rng));
+    let network = Network::new(seed, delay, loss);
+    let mut world = World { network, rng, now: Duration::ZERO, log: Vec::new() };
+    let ticket = Rc::new(RefCell::new(None));
+    let mut invited = false;
+    let (mut received, mut sent) = (false, None);
+    // Within it neither side hears of what the other does.
+    let step = delay.div_f64(2.0);
+    let mut time = step;
+    while !(received && sender.machine.is_none()) {
+        time = if world.network.is_quiet() { (time * 2).min(LONGEST) } else { step };
+        world.now += time;
+        world.network.step(time);
+        if !received {
+            receiver.start(&world, seed, || receive(place, to, address, ticket.clone()));
+        }
+        if let Some(ticket) = &*ticket.borrow()
+            && !received
+            && sent.is_none()
+        {
+            if !std::mem::replace(&mut invited, true) {
+                watch(Event::Invited(ticket));
+            }
+            sender.start(&world, seed ^ 1, || send(place, ticket.clone()));
+        }
+        if let After::Done = receiver.step(&mut world, time) {
+            received = true;
+            watch(Event::Received);
+        }
+        if let After::Done = sender.step(&mut world, time) {
+            sent = Some(world.now);
+            watch(Event::Sent);
+        }
+        // One that was killed when it had removed all but itself waits for nobody, and its user stops it.
+        if sent.is_some_and(|sent| world.now > sent + ENOUGH) {
+            break;
+        }
+        if world.now > END {
+            return Err(format!("no end: {:#?}", world.log));
+        }
+    }
+    let (packets, trace) = world.network.sent();
+    world.log.push(format!("{packets} packets in {:?}, {trace:x}", world.now));
+    Ok(world.log)
+}
+
+/// `pcc recv`.
+fn receive(place: &Place, dir: &Path, address: SocketAddr, ticket: Rc<RefCell<Option<String>>>) -> Main {
+    let (dir, listen) = (dir.to_owned(), Some(address));
+    let options = Options { dir, listen, advertise: Vec::new(), welcome: Welcome::Anyone, rules: place.rules() };
+    Box::pin(async move {
+        let (receiver, printed) = Receiver::open(options, Arc::new(Reporter::new(false))).await?;
+        *ticket.borrow_mut() = Some(printed.to_string());
+        receiver.receive().await
+    })
+}
+
+/// `pcc send`.
+fn send(place: &Place, ticket: String) -> Main {
+    let options = sender::Options {
+        paths: place.paths(),
+        selection: Selection::new(Links::Keep, &[]).expect("no pattern"),
+        strict: false,
+        ticket,
+        credentials: place.sender(),
+        transport: Transport::default().config(),
+        patience: Duration::from_secs(60),
+    };
+    Box::pin(sender::run(options, Arc::new(Reporter::new(false))))
+}
