@@ -34,6 +34,7 @@ mod watching;
 use crate::exit::usage;
 use crate::failure::Result;
 use crate::peer::asking;
+use crate::peer::endpoint::address;
 use crate::runtime;
 use front::{Forward, Front};
 use pcc::Weight;
@@ -117,10 +118,10 @@ pub enum Command {
 #[command(after_help = SERVE_EXAMPLES, after_long_help = format!("{SERVE_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct ServeArgs {
     /// Listen on this address only, for example 0.0.0.0:4433
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = address)]
     listen: Option<SocketAddr>,
     /// Put this address into the ticket too, for a machine behind a port forwarding
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = address)]
     advertise: Vec<SocketAddr>,
     /// Allow what is not of the public internet: a host or network, and a port, or * for all ports
     #[arg(long, value_name = "HOST:PORT")]
@@ -145,10 +146,10 @@ pub struct ServeArgs {
 #[command(after_help = CONNECT_EXAMPLES, after_long_help = format!("{CONNECT_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct ConnectArgs {
     /// Be a SOCKS5 proxy at this address
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = address)]
     socks: Vec<SocketAddr>,
     /// Be an HTTP proxy at this address, for the method CONNECT
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = address)]
     http: Vec<SocketAddr>,
     /// Carry what comes to the first address to the host and port behind it: connections, or after udp: datagrams
     #[arg(long, value_name = "[udp:]ADDR=HOST:PORT")]
