@@ -70,6 +70,8 @@ pub(super) struct Competition {
     deviation: f64,
     /// The largest queue of late, in seconds.
     largest: f64,
+    /// Whether no drain has begun yet.
+    is_first: bool,
     failures: u32,
     until_drain: u32,
     drain: Option<Drain>,
@@ -85,6 +87,8 @@ pub(super) struct View {
     pub excess: f64,
     pub deviation: f64,
     pub noise: f64,
+    /// Whether the whole queue may be noise.
+    pub noisy: bool,
     pub packet_time: f64,
     pub window: f64,
     /// The part of the round trip that isn't queue.
@@ -123,6 +127,7 @@ impl Competition {
             latest: 0.0,
             deviation: 0.0,
             largest: 0.0,
+            is_first: true,
             failures: 0,
             until_drain: 0,
             drain: None,
@@ -192,6 +197,7 @@ impl Competition {
             remains: None,
             window,
         });
+        self.is_first = false;
         self.done(view.now);
         self.until_drain = DRAIN_EVERY + view.random % DRAIN_SPREAD;
     }
@@ -267,8 +273,9 @@ impl Competition {
         }
     }
 
-    /// How long the queue may be crowded.
+    /// How long the queue may be crowded: less before the first drain if all of it may be noise.
     fn patience(&self, view: &View) -> f64 {
-        self.config.every.max(CROWDED_ROUNDS * view.rtt)
+        let crowded = CROWDED_ROUNDS * view.rtt;
+        if self.is_first && view.noisy { crowded } else { self.config.every.max(crowded) }
     }
 }

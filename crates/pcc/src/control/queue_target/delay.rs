@@ -34,13 +34,16 @@ pub(super) struct Delay {
     smoothed: Option<f64>,
     /// The newest packet of the batch being reported: its number and its round-trip time.
     newest: Option<(u64, f64)>,
-    /// When the oldest and the newest packet of the batch being reported were sent.
+    /// When the oldest and the newest packet of the batch being reported were sent, and how many there are.
     sent: Option<(Time, Time)>,
+    packets: u32,
     /// The smallest one of the batch being reported.
     smallest: Option<f64>,
     /// What stands although none of it is ours: noise, or a queue that others keep.
     background: f64,
     held_up: HeldUp,
+    /// Whether a drain has told what of it is noise.
+    drained: bool,
     /// The mean excess of the last round trip.
     mean: f64,
     /// The last round-trip time, how far it was from the one before, and the mean step where steps alternate up and down.
@@ -67,6 +70,7 @@ impl Delay {
             Some(self.sent.map_or((packet.sent, packet.sent), |(oldest, newest)| {
                 (oldest.min(packet.sent), newest.max(packet.sent))
             }));
+        self.packets = self.packets.saturating_add(1);
         self.smallest = Some(self.smallest.map_or(rtt, |smallest| smallest.min(rtt)));
         if self.newest.is_none_or(|(number, _)| packet.number >= number) {
             self.newest = Some((packet.number, rtt));
@@ -77,8 +81,7 @@ impl Delay {
     pub fn on_batch(&mut self, now: Time, packet_time: f64) {
         let (Some((_, newest)), Some(smallest)) = (self.newest.take(), self.smallest.take()) else { return };
         if let Some((oldest, newest)) = self.sent.take() {
-            self.held_up.add(oldest, now);
-            self.held_up.add(newest, now);
+            self.held_up.add(oldest, newest, core::mem::take(&mut self.packets), now);
         }
         let now = now.as_secs_f64();
         let smoothed = self.smoothed.map_or(newest, |smoothed| smoothed + (newest - smoothed) / 8.0);
@@ -158,10 +161,12 @@ impl Delay {
     }
 
     /// A drain has ended, and this remained. What is less than the background halves the difference; so does what is more, as far as
-    /// it may be noise.
+    /// it may be noise. The first one tells all of that, since start-up can't tell noise from what it causes itself.
     pub fn on_drain(&mut self, remains: f64) {
-        let most = self.noise().max(self.background);
-        self.background += (remains.clamp(0.0, most) - self.background) / 2.0;
+        let remains = remains.clamp(0.0, self.noise().max(self.background));
+        let knows = core::mem::replace(&mut self.drained, true);
+        let part = if knows || remains < self.background { 0.5 } else { 1.0 };
+        self.background += part * (remains - self.background);
     }
 
     /// What stands is noise, as far as it may be.

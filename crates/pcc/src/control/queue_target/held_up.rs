@@ -5,8 +5,8 @@ use crate::units::Time;
 
 /// Packets arrive together if they do within this part of the time in which they were sent.
 const TOGETHER: f64 = 0.25;
-/// A packet counts for one part in so many of the mean.
-const MEMORY: f64 = 16.0;
+/// A packet counts as much as one in so many that were before.
+const MEMORY: f64 = 15.0;
 /// How many times the mean noise reaches.
 const REACH: f64 = 4.0;
 
@@ -23,20 +23,24 @@ pub(super) struct HeldUp {
 }
 
 impl HeldUp {
-    /// Takes in a packet that was acknowledged: when it was sent, and when that was. One that is older than the one before tells nothing.
-    pub fn add(&mut self, sent: Time, acked: Time) {
+    /// Takes in `packets` packets that were acknowledged at once: when the oldest and the newest were sent, and when that was. Those that
+    /// are older than the ones before tell nothing.
+    pub fn add(&mut self, oldest: Time, newest: Time, packets: u32, acked: Time) {
         let Some((before, last)) = self.newest else {
-            self.newest = Some((sent, acked));
+            self.newest = Some((newest, acked));
             return;
         };
-        if sent <= before {
+        if newest <= before {
             return;
         }
-        self.newest = Some((sent, acked));
-        let [apart, gap] = [sent.since(before), acked.since(last)].map(|time| time.as_secs_f64());
-        let together = gap <= TOGETHER * apart;
-        self.longer = if together { self.longer + apart - gap } else { 0.0 };
-        self.mean += (self.longer - self.mean) / MEMORY;
+        self.newest = Some((newest, acked));
+        let oldest = oldest.max(before);
+        let [apart, gap, span] =
+            [oldest.since(before), acked.since(last), newest.since(oldest)].map(|time| time.as_secs_f64());
+        let first = if gap <= TOGETHER * apart { self.longer + apart - gap } else { 0.0 };
+        self.longer = first + span;
+        let packets = f64::from(packets);
+        self.mean += (first + span / 2.0 - self.mean) * packets / (packets + MEMORY);
         self.largest = self.largest.max(self.mean);
     }
 
@@ -55,7 +59,8 @@ mod tests {
         let mut held_up = HeldUp::default();
         for (number, wait) in waits.into_iter().enumerate() {
             let sent = 1_000_000 * number as u64;
-            held_up.add(Time::from_nanos(sent), Time::from_nanos(sent + 40_000_000 + (wait * 1e6) as u64));
+            let (sent, acked) = (Time::from_nanos(sent), Time::from_nanos(sent + 40_000_000 + (wait * 1e6) as u64));
+            held_up.add(sent, sent, 1, acked);
         }
         held_up.noise()
     }

@@ -12,11 +12,17 @@ const EPOCH_PACKETS: u64 = 150;
 const LONGEST_EPOCH: u32 = 20;
 /// Loss in excess of the background by so many standard deviations, too, asks for an experiment.
 const SIGNIFICANT: f64 = 2.5;
+/// Loss that falls by fewer standard deviations may have fallen by chance.
+const BY_CHANCE: f64 = 1.5;
 /// Windows of fewer packets are too small for experiments: nothing of them shows in what many flows lose together. There the cap follows
 /// single losses, as a TCP's window does: it falls to this part of the window, and grows by so many packets in a round trip.
 const SMALL: f64 = 8.0;
 const DECREASE: f64 = 0.7;
 const INCREASE: f64 = 0.5;
+/// A window of so many packets is cut so many times before half of it is tried, since bursts of the sender lose more at one time than at
+/// another. A smaller one may be one of many, and waits for them at once.
+const LARGE: f64 = 64.0;
+const CUTS: u32 = 2;
 /// The background may lose so many packets less than it should before the next one counts.
 const CREDIT: f64 = 2.0;
 /// Loss of this part is judged after two intervals.
@@ -81,7 +87,11 @@ impl Epoch {
 struct Before {
     window: f64,
     loss: f64,
+    /// The packets that were sent in the epoch.
+    sent: f64,
     utility: f64,
+    /// How often the window was cut since.
+    cuts: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -185,8 +195,8 @@ impl Loss {
                 let deviation = libm::sqrt(background.max(1.0 / sent) * (1.0 - background) / sent);
                 let excess = loss - background;
                 if excess > self.config.excess + SIGNIFICANT * deviation {
-                    let before = Before { window, loss, utility: epoch.utility(utility, result, loss) };
-                    self.state = State::Cut(before);
+                    let utility = epoch.utility(utility, result, loss);
+                    self.state = State::Cut(Before { window, loss, sent, utility, cuts: 1 });
                     return Some(self.limit((window * (1.0 - excess)).max(least)));
                 }
                 // A little loss is background, unless the cap is where loss was found to be ours; what is less than that shows at once.
@@ -199,10 +209,17 @@ impl Loss {
                 None
             }
             State::Cut(before) => {
-                let better = epoch.utility(utility, result, loss) > before.utility;
-                if better || loss < before.loss - self.config.response * (before.loss - background) {
+                let fell = before.loss - loss;
+                let chance = libm::sqrt(before.loss * (1.0 - before.loss) * (1.0 / sent + 1.0 / before.sent));
+                let helped = fell > self.config.response * (before.loss - background)
+                    || epoch.utility(utility, result, loss) > before.utility;
+                if helped && fell > BY_CHANCE * chance {
                     self.keep(loss);
                     return None;
+                }
+                if before.window >= LARGE && before.cuts < CUTS {
+                    self.state = State::Cut(Before { cuts: before.cuts + 1, ..before });
+                    return Some(self.limit((window * (1.0 - (before.loss - background))).max(least)));
                 }
                 self.state = State::Waiting(before);
                 None

@@ -158,7 +158,8 @@ impl QueueTargetControl {
             let window = rate * self.delay.base() / self.packet;
             self.competition = Competition::new(self.config.drain, window);
         }
-        self.jump(back.unwrap_or(self.pipe() + self.wanted), now);
+        let noise = self.rounds.bandwidth() * self.delay.background() / self.packet;
+        self.jump(back.unwrap_or(self.pipe() + noise + self.wanted), now);
         self.loss.start_over();
     }
 

@@ -17,6 +17,7 @@ impl QueueTargetControl {
             excess,
             deviation,
             noise: self.delay.background(),
+            noisy: self.delay.has_background() && self.delay.noise() > self.competition.latest(),
             packet_time: self.packet_time(),
             window,
             unqueued: 1.0 - queue / standing,
