@@ -201,6 +201,7 @@ pub struct WeightArgs {
     /// The connection, as pcc proxy status shows it
     id: String,
     /// Its share beside others like this one over the same bottleneck, in proportion to theirs, from 0.01 to 100
+    #[arg(allow_negative_numbers = true)]
     weight: Weight,
     /// Look into this folder instead of the one of this login session
     #[arg(long, value_name = "DIR")]
@@ -220,8 +221,10 @@ pub fn run(command: Command) -> anyhow::Result<ExitCode> {
         }
         Command::Connect(args) => {
             if let Some(argument) = args.misplaced.first() {
-                let is_ticket = asking::is_ticket(argument);
-                return Err(usage(if is_ticket { asking::NO_ARGUMENT } else { "all that can be given are options" }));
+                return Err(match asking::is_ticket(argument) {
+                    true => usage(asking::NO_ARGUMENT),
+                    false => usage(format!("{argument:?} is no option, and nothing else can be given")),
+                });
             }
             let fronts = fronts(&args);
             let forwards: Vec<_> = args.forward.iter().filter(|forward| forward.is_udp).cloned().collect();

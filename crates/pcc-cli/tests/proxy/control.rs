@@ -124,6 +124,7 @@ fn what_controllers_cannot_do_is_said() {
         (&["--controller", "cubic", "--weight", "2"][..], "cubic knows no weights"),
         (&["--controller", "cubic", "--background"], "cannot be used with"),
         (&["--weight", "0"], "from 0.01 to 100"),
+        (&["--weight", "-1"], "from 0.01 to 100"),
         (&["--max-rate", "much"], "--max-rate"),
         (&["--advertise", "192.0.2.1"], "\"192.0.2.1\" is no ADDRESS:PORT"),
         (&["--control", "/dev/null/x"], "/dev/null/x"),
