@@ -39,6 +39,11 @@ near() {
 pump() {
     python3 "$here/pump.py" serve "$port" &
     started+=($!)
+    until_listening "$port"
+}
+
+until_listening() {
+    until ss -Hltn "sport = :$1" | grep -q LISTEN; do sleep 0.1; done
 }
 
 ended() {
@@ -118,6 +123,7 @@ page_inside() {
 iperf() {
     iperf3 -s -p "$port" >/dev/null &
     started+=($!)
+    until_listening "$port"
     far "$port"
     behind iperf_inside
 }
@@ -149,6 +155,7 @@ with socket.create_server(("0.0.0.0", int(sys.argv[1]))) as listener:
         connection.close()' "$1" "$2" "$(command -v sshd || echo /usr/sbin/sshd)" -i -f /dev/null -h "$dir/host" \
         -o AuthorizedKeysFile="$dir/authorized" -o StrictModes=no -o UsePAM=no -o PermitRootLogin=yes &
     started+=($!)
+    until_listening "$1"
 }
 
 rsync() {
