@@ -1,14 +1,16 @@
-//! How much of the delay is noise: packets that were sent apart and arrive together were held up by something that isn't a queue, for a
-//! queue lets them go one after the other.
+//! How much of the delay is noise: packets that were sent apart and arrive together, again and again, were held up by something that isn't
+//! a queue, for a queue lets them go one after the other. It does so at once if many flows that filled it stop together, but that is rare.
 
 use crate::units::Time;
 
 /// Packets arrive together if they do within this part of the time in which they were sent.
 const TOGETHER: f64 = 0.25;
-/// A packet counts as much as one in so many that were before.
+/// A packet counts as much as one in so many that were before; in the usual mean, in so many of those.
 const MEMORY: f64 = 15.0;
-/// How many times the mean noise reaches.
+const USUAL_MEMORY: f64 = 800.0;
+/// How many times the mean noise reaches, and how many times the usual mean the largest one may be.
 const REACH: f64 = 4.0;
+const UNUSUAL: f64 = 5.0;
 
 /// How long packets are held up, in seconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,9 +19,12 @@ pub(super) struct HeldUp {
     newest: Option<(Time, Time)>,
     /// How much longer the first of those that arrive together waited than the newest.
     longer: f64,
-    /// The mean of that over packets, and the largest mean so far.
+    /// The mean of that over packets, the largest mean so far, and the usual one.
     mean: f64,
     largest: f64,
+    usual: f64,
+    /// How many packets there were.
+    seen: f64,
 }
 
 impl HeldUp {
@@ -39,14 +44,16 @@ impl HeldUp {
             [oldest.since(before), acked.since(last), newest.since(oldest)].map(|time| time.as_secs_f64());
         let first = if gap <= TOGETHER * apart { self.longer + apart - gap } else { 0.0 };
         self.longer = first + span;
-        let packets = f64::from(packets);
-        self.mean += (first + span / 2.0 - self.mean) * packets / (packets + MEMORY);
+        let (held_up, packets) = (first + span / 2.0, f64::from(packets));
+        self.mean += (held_up - self.mean) * packets / (packets + MEMORY);
         self.largest = self.largest.max(self.mean);
+        self.seen += packets;
+        self.usual += (held_up - self.usual) * packets / self.seen.min(packets + USUAL_MEMORY);
     }
 
     /// The delay that may be noise.
     pub fn noise(&self) -> f64 {
-        REACH * self.largest
+        REACH * self.largest.min(UNUSUAL * self.usual)
     }
 }
 
@@ -69,6 +76,14 @@ mod tests {
     fn packets_that_arrive_together_were_held_up() {
         let bunches = || (0..10).flat_map(|_| [4.0, 3.0, 2.0, 1.0, 0.0]);
         assert!(noise(bunches()) > 0.002, "{}", noise(bunches()));
+    }
+
+    #[test]
+    fn what_happens_once_is_no_noise() {
+        let bunch = (0..20).rev().map(f64::from);
+        let after = |packets| noise(bunch.clone().chain((0..packets).map(|_| 0.0)));
+        assert!(after(0) > 0.01, "{}", after(0));
+        assert!(after(4000) < 0.01 * after(0), "{}", after(4000));
     }
 
     #[test]
