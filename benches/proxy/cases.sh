@@ -1,18 +1,25 @@
 #!/usr/bin/env bash
 # What else docs/proxy.md tells of `pcc proxy`, on real programs behind an emulated path. Needs root, python3, and for some
 # cases iperf3, or rsync with ssh and sshd.
-# Usage: benches/proxy/cases.sh CASE
-#   wire      bytes on the wire for each byte of a program, 1 % loss
+# Usage: benches/proxy/cases.sh CASE [OPTIONS of pcc lab shell...]
+#   wire      bytes on the wire for each byte of a program
+#   page      seconds for 100 connections of 10 kB at once, through a forward and over the kernel's TCP
+#   iperf     iperf3 in both directions, the same way; Mbit/s in $SECONDS_EACH (20)
+#   rsync     50 MB over ssh, through pipe and over the kernel's TCP; Mbit/s up to the end or in 60 s
 #   weights   two near sides of one far side with weights of 7 and 3, exchanged after 20 s
-#   iperf     iperf3 -R through a forward
-#   rsync     a folder over ssh, through pipe and directly
 #   stalled   memory of both sides with 500 connections, one of which nobody reads
+# The path is one of 100 Mbit/s, 30 ms, 1 % loss and 375 kB queue, unless the options say otherwise; that of `weights` has
+# 40 ms, no loss and 500 kB.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 pcc=${PCC:-$here/../../target/release/pcc}
 dir=$(mktemp -d -p "$([ -d /dev/shm ] && echo /dev/shm || echo /tmp)")
 export pcc here dir port=${PORT:-5411}
-path=(--rate 100mbit --rtt 30ms --loss 1% --queue 375kB)
+case=$1
+shift
+path=("$@")
+[ $# -gt 0 ] || path=(--rate 100mbit --rtt 30ms --loss 1% --queue 375kB)
+export each=${SECONDS_EACH:-20}
 
 # A far side that allows some ports of this machine.
 far() {
@@ -32,10 +39,15 @@ near() {
 pump() {
     python3 "$here/pump.py" serve "$port" &
     started+=($!)
+    until_listening "$port"
+}
+
+until_listening() {
+    until ss -Hltn "sport = :$1" | grep -q LISTEN; do sleep 0.1; done
 }
 
 ended() {
-    kill -9 "${started[@]}" 2>/dev/null || true
+    { kill -9 "${started[@]}"; wait "${started[@]}"; } 2>/dev/null || true
 }
 
 # A function of this file, behind the path.
@@ -65,7 +77,7 @@ print(f"{sent / 1e8:.3f} bytes of UDP payload for each byte, {(sent + 28 * packe
 weights() {
     pump
     far "$port"
-    path=(--rate 100mbit --rtt 40ms --queue 500kB)
+    [ $# -gt 0 ] || path=(--rate 100mbit --rtt 40ms --queue 500kB)
     behind weights_inside
 }
 weights_inside() {
@@ -92,43 +104,83 @@ print(f"{100 * sent[0] / sum(sent):.1f} : {100 * sent[1] / sum(sent):.1f} of {su
     w1=3 w2=7 share
 }
 
+page() {
+    pump
+    far "$port"
+    behind page_inside
+}
+page_inside() {
+    near $((port + 1)) "$port"
+    load() {
+        python3 "$here/pump.py" fetch "$2" "$3" 10000 "$4" 60 100 | awk -v what="$1" '{ printf "%s: %.2f s\n", what, 8 / $1 }'
+    }
+    load "through the proxy" 127.0.0.1 $((port + 1)) cubic
+    load "through the proxy, again" 127.0.0.1 $((port + 1)) cubic
+    load cubic "$PCC_HOST" "$port" cubic
+    load bbr "$PCC_HOST" "$port" bbr
+}
+
 iperf() {
     iperf3 -s -p "$port" >/dev/null &
     started+=($!)
+    until_listening "$port"
     far "$port"
     behind iperf_inside
 }
 iperf_inside() {
     near $((port + 1)) "$port"
-    echo "through the proxy: $(iperf3 -c 127.0.0.1 -p $((port + 1)) -R -t 20 | grep receiver)"
-    for control in cubic bbr; do
-        echo "$control: $(iperf3 -c "$PCC_HOST" -p "$port" -R -t 20 -C "$control" | grep receiver)"
+    measure() {
+        local what=$1
+        shift
+        iperf3 --json -t "$each" "$@" | python3 -c 'import json, sys
+print(sys.argv[1] + ":", round(json.load(sys.stdin)["end"]["sum_received"]["bits_per_second"] * 1e-6, 1), "Mbit/s")' "$what"
+    }
+    for direction in -R --get-server-output; do
+        [ "$direction" = -R ] && echo "to here" || echo "from here"
+        measure "through the proxy" -c 127.0.0.1 -p $((port + 1)) "$direction"
+        for control in cubic bbr; do
+            measure "$control" -c "$PCC_HOST" -p "$port" -C "$control" "$direction"
+        done
     done
+}
+
+# sshd for each connection to a port, which sends with a congestion control of the kernel.
+ssh_server() {
+    python3 -c 'import socket, subprocess, sys
+with socket.create_server(("0.0.0.0", int(sys.argv[1]))) as listener:
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, sys.argv[2].encode())
+    while True:
+        connection, _ = listener.accept()
+        subprocess.Popen(sys.argv[3:], stdin=connection, stdout=connection, stderr=subprocess.DEVNULL)
+        connection.close()' "$1" "$2" "$(command -v sshd || echo /usr/sbin/sshd)" -i -f /dev/null -h "$dir/host" \
+        -o AuthorizedKeysFile="$dir/authorized" -o StrictModes=no -o UsePAM=no -o PermitRootLogin=yes &
+    started+=($!)
+    until_listening "$1"
 }
 
 rsync() {
     mkdir -p "$dir/files" /run/sshd
-    for n in $(seq 50); do head -c 2000000 /dev/urandom >"$dir/files/$n"; done
+    for n in $(seq 25); do head -c 2000000 /dev/urandom >"$dir/files/$n"; done
     ssh-keygen -q -t ed25519 -N "" -f "$dir/key"
     ssh-keygen -q -t ed25519 -N "" -f "$dir/host"
     cp "$dir/key.pub" "$dir/authorized"
-    "$(command -v sshd || echo /usr/sbin/sshd)" -D -f /dev/null -p "$port" -h "$dir/host" -o AuthorizedKeysFile="$dir/authorized" \
-        -o StrictModes=no -o UsePAM=no -o PermitRootLogin=yes 2>"$dir/sshd.log" &
-    started+=($!)
+    ssh_server "$port" cubic
+    ssh_server $((port + 1)) bbr
     far "$port"
     behind rsync_inside
 }
 rsync_inside() {
     fetch() {
-        local began=$EPOCHREALTIME what=$1 host=$2
-        shift 2
+        local began=$EPOCHREALTIME what=$1 host=$2 to=$3
+        shift 3
         rm -rf "$dir/in"
-        command rsync -a -e "ssh -i $dir/key -p $port -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null $*" "$host:$dir/files/" "$dir/in/"
-        diff -r "$dir/files" "$dir/in"
-        echo "$what: $(echo "800 / ($EPOCHREALTIME - $began)" | bc -l | cut -c1-5) Mbit/s"
+        timeout 60 rsync -a -e "ssh -i $dir/key -p $to -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null $*" "$host:$dir/files/" "$dir/in/" &&
+            diff -r "$dir/files" "$dir/in"
+        echo "$what: $(echo "$(du -sb "$dir/in" | cut -f1) * 0.000008 / ($EPOCHREALTIME - $began)" | bc -l | cut -c1-5) Mbit/s"
     }
-    fetch "through the proxy" 127.0.0.1 "-o ProxyCommand='$pcc proxy pipe --ticket-file $dir/ticket %h %p'"
-    fetch directly "$PCC_HOST"
+    fetch "through the proxy" 127.0.0.1 "$port" "-o ProxyCommand='$pcc proxy pipe --ticket-file $dir/ticket %h %p'"
+    fetch cubic "$PCC_HOST" "$port"
+    fetch bbr "$PCC_HOST" $((port + 1))
 }
 
 stalled() {
@@ -138,8 +190,8 @@ stalled() {
     python3 "$here/stalled.py" $((port + 1)) "${started[@]:1}"
 }
 
-export -f near sums ended "$1"
-if declare -F "$1_inside" >/dev/null; then export -f "$1_inside"; fi
+export -f near sums ended
+if declare -F "${case}_inside" >/dev/null; then export -f "${case}_inside"; fi
 started=()
 trap 'ended; rm -rf "$dir"' EXIT
-"$1"
+"$case" "$@"

@@ -20,7 +20,7 @@ pub struct Sending {
     #[arg(long, conflicts_with = "controller")]
     background: bool,
     /// The share beside others like this one over the same bottleneck, in proportion to theirs, from 0.01 to 100 [default: 1]
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     weight: Option<Weight>,
     /// Never send faster than this, for example 50mbit
     #[arg(long, value_name = "RATE", value_parser = quantity::rate)]

@@ -24,7 +24,10 @@ impl Url {
     /// Reads a URL. What comes behind `#` is not for the server.
     pub fn parse(text: &str) -> Result<Url, String> {
         let text = text.split('#').next().unwrap_or_default();
-        let uri: Uri = utf8_percent_encode(text, UNWRITTEN).to_string().parse().map_err(|error| format!("{error}"))?;
+        let uri: Uri = utf8_percent_encode(text, UNWRITTEN)
+            .to_string()
+            .parse()
+            .map_err(|error| format!("this is no URL such as https://example.org/file: {error}"))?;
         let mut parts = uri.into_parts();
         if parts.scheme != Some(Scheme::HTTPS) {
             return Err("only https:// is possible, for HTTP/3".to_owned());
@@ -116,7 +119,7 @@ mod tests {
         assert!(wrong("http://example.org/").contains("https://"));
         assert!(wrong("example.org/x").len() > 4);
         assert!(wrong("https://me:secret@example.org/").contains("passwords"));
-        assert!(wrong("https:///x").len() > 4);
+        assert!(wrong("https:///x").len() > 4 && wrong("https://").contains("no URL"));
         assert!(wrong("https://a:x/").len() > 4 && wrong("https://a:70000/").len() > 4);
     }
 

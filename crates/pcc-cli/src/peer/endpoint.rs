@@ -117,6 +117,15 @@ pub fn reachable(bound: SocketAddr, advertise: &[SocketAddr]) -> Result<Vec<Sock
     Ok(addresses)
 }
 
+/// An address and port that somebody wrote.
+///
+/// # Errors
+///
+/// What would be right.
+pub fn address(text: &str) -> std::result::Result<SocketAddr, String> {
+    text.parse().map_err(|_| format!("{text:?} is no ADDRESS:PORT, such as 127.0.0.1:4433 or [::1]:4433"))
+}
+
 /// An address as people write it: IPv4 inside IPv6 as IPv4.
 pub fn shown(address: SocketAddr) -> String {
     SocketAddr::new(address.ip().to_canonical(), address.port()).to_string()

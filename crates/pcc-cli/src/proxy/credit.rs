@@ -2,8 +2,8 @@
 //!
 //! QUIC's own windows can't do it: the window of a stream can't be changed once the connection is up, and a large one would
 //! let each application that stops reading keep as much memory. So the receiver of a direction grants credit: bytes from the
-//! begin of the stream that the sender may send. It begins with [`START`] bytes and grows with what the application takes per
-//! round trip, as long as there is memory for it.
+//! begin of the stream that the sender may send. It begins with [`START`] bytes and grows with what arrives per round trip,
+//! as long as the application takes all that is in order and there is memory for it.
 
 use crate::memory::Share;
 use pcc_quic::windows::{self, Windows};
@@ -14,8 +14,8 @@ pub use crate::memory::Memory;
 /// What may be under way before anything was granted, in bytes: more than a first round trip carries.
 pub const START: u64 = 64 << 10;
 
-/// What is behind a lost packet waits for its repair, which takes a round trip and may get lost too: a program that takes all
-/// that comes in order gets so many times the window of one that takes all that comes.
+/// What is behind a lost packet waits for its repair, which takes a round trip and may get lost too: a program that takes
+/// bytes in order gets so many times the window of one that takes them as they come.
 const IN_ORDER: u64 = 2;
 
 /// Decides what to grant in one direction of a tunnel; sans-IO.
@@ -42,14 +42,18 @@ impl Credit {
         self.granted
     }
 
-    /// Takes in how many bytes the application has taken up to `now`; returns what to grant if it is enough to say so.
-    pub fn update(&mut self, now: Instant, rtt: Duration, taken: u64) -> Option<u64> {
+    /// The application has taken all that is in order: `arrived` bytes have come up to `now`, in whatever order.
+    pub fn keeps_up(&mut self, now: Instant, rtt: Duration, arrived: u64) {
         let is_due = |looked| now.saturating_duration_since(looked) >= Windows::interval(rtt);
         if self.looked.is_none_or(is_due) {
             self.looked = Some(now);
-            self.windows.update(now, rtt, taken);
+            self.windows.update(now, rtt, arrived);
             self.grow();
         }
+    }
+
+    /// The application has taken so many bytes; returns what to grant if it is enough to say so.
+    pub fn grant(&mut self, taken: u64) -> Option<u64> {
         let limit = taken + self.size;
         if limit - self.granted < self.size / 4 {
             return None;
@@ -81,7 +85,8 @@ mod tests {
     /// An application that takes all that was granted, once per round trip.
     fn greedy(credit: &mut Credit, begin: Instant, round_trips: u32) {
         for round_trip in 1..=round_trips {
-            credit.update(begin + RTT * round_trip, RTT, credit.granted());
+            credit.keeps_up(begin + RTT * round_trip, RTT, credit.granted());
+            credit.grant(credit.granted());
         }
     }
 
@@ -93,12 +98,24 @@ mod tests {
     }
 
     #[test]
+    fn what_waits_for_a_repair_counts_as_well() {
+        let mut credit = Credit::new(Memory::new());
+        let begin = Instant::now();
+        credit.keeps_up(begin, RTT, 0);
+        // The first packet is lost, and so nothing can be taken.
+        for round_trip in 1..=4 {
+            credit.keeps_up(begin + RTT * round_trip, RTT, credit.granted() - 1);
+            credit.grant(0);
+        }
+        assert!(credit.granted() > 8 << 20, "{}", credit.granted());
+    }
+
+    #[test]
     fn who_takes_nothing_gets_nothing_more() {
         let mut credit = Credit::new(Memory::new());
-        let now = Instant::now();
-        assert_eq!(credit.update(now, RTT, 0), None);
-        assert_eq!(credit.update(now + RTT, RTT, START / 8), None, "too little to speak of");
-        assert_eq!(credit.update(now + RTT * 2, RTT, START / 4), Some(START + START / 4));
+        assert_eq!(credit.grant(0), None);
+        assert_eq!(credit.grant(START / 8), None, "too little to speak of");
+        assert_eq!(credit.grant(START / 4), Some(START + START / 4));
         assert_eq!(credit.size, START);
     }
 

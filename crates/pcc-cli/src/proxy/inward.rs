@@ -56,6 +56,7 @@ impl Inward {
     /// Hands all that comes to `program`, and at the end of the stream says that this was all.
     pub async fn receive(mut self, mut program: impl AsyncWrite + Unpin, count: &AtomicU64) -> End {
         let mut reassembly = Reassembly::default();
+        let mut arrived = 0;
         let mut unsaid = Vec::new();
         let (mut is_complete, mut is_flushed) = (false, true);
         while !(is_complete && is_flushed && reassembly.is_empty()) {
@@ -66,6 +67,8 @@ impl Inward {
                         if reassembly.insert(chunk.offset - self.begin, &chunk.bytes).is_err() {
                             return End::Reset;
                         }
+                        arrived += chunk.bytes.len() as u64;
+                        unsaid.extend(self.grant(&reassembly, arrived));
                     }
                     Ok(None) => is_complete = true,
                     Err(ReadError::ConnectionLost(_)) => return End::Lost,
@@ -83,15 +86,23 @@ impl Inward {
                         is_flushed = false;
                         reassembly.take(written);
                         count.store(reassembly.taken(), Ordering::Relaxed);
-                        let rtt = self.connection.rtt(PathId::ZERO).unwrap_or(SOME_RTT);
-                        let limit = self.grants.credit.update(Instant::now(), rtt, reassembly.taken());
-                        unsaid.extend(limit.into_iter().flat_map(u64::to_le_bytes));
+                        unsaid.extend(self.grant(&reassembly, arrived));
                     }
                     _ => return End::Reset,
                 },
             }
         }
         if program.shutdown().await.is_ok() { End::Closed } else { End::Reset }
+    }
+
+    /// More credit, as it is said to the other side, if there is any; with how many bytes have arrived in all.
+    fn grant(&mut self, reassembly: &Reassembly, arrived: u64) -> impl Iterator<Item = u8> + use<> {
+        let credit = &mut self.grants.credit;
+        if reassembly.is_empty() {
+            let rtt = self.connection.rtt(PathId::ZERO).unwrap_or(SOME_RTT);
+            credit.keeps_up(Instant::now(), rtt, arrived);
+        }
+        credit.grant(reassembly.taken()).into_iter().flat_map(u64::to_le_bytes)
     }
 
     fn is_granted(&self, chunk: &Chunk) -> bool {

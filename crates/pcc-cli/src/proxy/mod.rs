@@ -34,6 +34,7 @@ mod watching;
 use crate::exit::usage;
 use crate::failure::Result;
 use crate::peer::asking;
+use crate::peer::endpoint::address;
 use crate::runtime;
 use front::{Forward, Front};
 use pcc::Weight;
@@ -117,10 +118,10 @@ pub enum Command {
 #[command(after_help = SERVE_EXAMPLES, after_long_help = format!("{SERVE_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct ServeArgs {
     /// Listen on this address only, for example 0.0.0.0:4433
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = address)]
     listen: Option<SocketAddr>,
     /// Put this address into the ticket too, for a machine behind a port forwarding
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = address)]
     advertise: Vec<SocketAddr>,
     /// Allow what is not of the public internet: a host or network, and a port, or * for all ports
     #[arg(long, value_name = "HOST:PORT")]
@@ -145,10 +146,10 @@ pub struct ServeArgs {
 #[command(after_help = CONNECT_EXAMPLES, after_long_help = format!("{CONNECT_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct ConnectArgs {
     /// Be a SOCKS5 proxy at this address
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = address)]
     socks: Vec<SocketAddr>,
     /// Be an HTTP proxy at this address, for the method CONNECT
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = address)]
     http: Vec<SocketAddr>,
     /// Carry what comes to the first address to the host and port behind it: connections, or after udp: datagrams
     #[arg(long, value_name = "[udp:]ADDR=HOST:PORT")]
@@ -200,6 +201,7 @@ pub struct WeightArgs {
     /// The connection, as pcc proxy status shows it
     id: String,
     /// Its share beside others like this one over the same bottleneck, in proportion to theirs, from 0.01 to 100
+    #[arg(allow_negative_numbers = true)]
     weight: Weight,
     /// Look into this folder instead of the one of this login session
     #[arg(long, value_name = "DIR")]
@@ -219,8 +221,10 @@ pub fn run(command: Command) -> anyhow::Result<ExitCode> {
         }
         Command::Connect(args) => {
             if let Some(argument) = args.misplaced.first() {
-                let is_ticket = asking::is_ticket(argument);
-                return Err(usage(if is_ticket { asking::NO_ARGUMENT } else { "all that can be given are options" }));
+                return Err(match asking::is_ticket(argument) {
+                    true => usage(asking::NO_ARGUMENT),
+                    false => usage(format!("{argument:?} is no option, and nothing else can be given")),
+                });
             }
             let fronts = fronts(&args);
             let forwards: Vec<_> = args.forward.iter().filter(|forward| forward.is_udp).cloned().collect();

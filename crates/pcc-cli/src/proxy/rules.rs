@@ -42,6 +42,7 @@ impl FromStr for Allowed {
             Some(inner) => Host::Network(network(inner).ok_or_else(wanted)?),
             None => match network(host).filter(|net| matches!(net, IpNet::V4(_))) {
                 Some(network) => Host::Network(network),
+                None if host.contains('/') => return Err(wanted()),
                 None => Host::Name(Target::new(host, 1).map_err(|why| format!("{text:?}: {why}"))?.host().to_owned()),
             },
         };
@@ -145,6 +146,9 @@ mod tests {
         for text in ["camera", "camera:0", "camera:x", "[camera]:1", "10.0.0.0/33:1", "fd00::/8:443", ":80"] {
             let error = text.parse::<Allowed>().unwrap_err();
             assert!(error.contains(text), "{error}");
+        }
+        for network in ["10.0.0.0/33:1", "[fd00::/129]:443"] {
+            assert!(network.parse::<Allowed>().unwrap_err().contains("NETWORK:PORT"));
         }
     }
 }

@@ -19,6 +19,7 @@ mod sockets;
 mod tcp;
 mod version;
 
+use crate::peer::endpoint::address;
 use crate::runtime;
 use crate::sending::Sending;
 use certificate::Certificate;
@@ -57,7 +58,7 @@ pub struct Args {
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// Listen on this address only, for UDP and TCP [default: port 4433 of all addresses]
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = address)]
     listen: Option<SocketAddr>,
     /// The certificate and its issuers (PEM) [default: one for this run that nobody signed]
     #[arg(long, value_name = "FILE", requires = "key")]

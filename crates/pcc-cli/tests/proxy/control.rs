@@ -41,7 +41,6 @@ fn connections_are_shown_and_get_other_weights() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("control");
     let control = ["--control", folder.to_str().unwrap()];
-    assert!(status(&folder).is_empty());
     let echo = echo();
     let mut far = serve(&[echo.to_string()], &[&control[..], &["--weight", "0.7"]].concat());
     let one = connect(&far.ticket(), echo, &control);
@@ -125,12 +124,19 @@ fn what_controllers_cannot_do_is_said() {
         (&["--controller", "cubic", "--weight", "2"][..], "cubic knows no weights"),
         (&["--controller", "cubic", "--background"], "cannot be used with"),
         (&["--weight", "0"], "from 0.01 to 100"),
+        (&["--weight", "-1"], "from 0.01 to 100"),
         (&["--max-rate", "much"], "--max-rate"),
+        (&["--advertise", "192.0.2.1"], "\"192.0.2.1\" is no ADDRESS:PORT"),
         (&["--control", "/dev/null/x"], "/dev/null/x"),
     ] {
         let mut far = proxy(&[&["serve", "--listen", "127.0.0.1:0"], options].concat(), None);
         far.exits(if why.starts_with('/') { 1 } else { 2 });
         assert!(far.stderr().contains(why), "{options:?}: {}", far.stderr());
+    }
+    for command in [&["status"][..], &["weight", "1.1", "0.5"]] {
+        let mut told = proxy(&[command, &["--control", "/nowhere"]].concat(), None);
+        told.exits(1);
+        assert!(told.stderr().contains("/nowhere is no folder"), "{}", told.stderr());
     }
     let mut command = Command::new(env!("CARGO_BIN_EXE_pcc"));
     command.args(["proxy", "status"]).env_remove("XDG_RUNTIME_DIR");

@@ -21,7 +21,7 @@ const MAX_REPLY: u64 = 1 << 20;
 
 /// Shows what the connections of all running `pcc proxy` do.
 pub fn status(named: Option<&Path>, json: bool) -> anyhow::Result<()> {
-    let folder = folder(named).ok_or_else(|| usage(NO_FOLDER))?;
+    let folder = existing(named)?;
     let mut all = Vec::new();
     for socket in sockets(&folder)? {
         match ask(&socket, &Request::Status)? {
@@ -36,7 +36,7 @@ pub fn status(named: Option<&Path>, json: bool) -> anyhow::Result<()> {
 
 /// Changes the weight of a connection.
 pub fn set_weight(named: Option<&Path>, id: &str, weight: &Weight) -> anyhow::Result<()> {
-    let folder = folder(named).ok_or_else(|| usage(NO_FOLDER))?;
+    let folder = existing(named)?;
     let process = id.split_once('.').map(|(process, _)| process).filter(|process| is_process(process));
     let process = process
         .ok_or_else(|| usage(format!("{id:?} is no connection as pcc proxy status shows it, such as 4711.1")))?;
@@ -45,6 +45,16 @@ pub fn set_weight(named: Option<&Path>, id: &str, weight: &Weight) -> anyhow::Re
         Some(Reply::Refused(why)) => Err(anyhow!("{}", printable(why.as_bytes()))),
         Some(Reply::Status(_)) => Err(anyhow!("process {process} is not of this version of pcc")),
         None => Err(anyhow!("no pcc proxy runs as process {process}")),
+    }
+}
+
+/// The folder of the sockets. That of the session needs not be there, if nothing has run yet.
+fn existing(named: Option<&Path>) -> anyhow::Result<PathBuf> {
+    match named {
+        Some(named) if !named.is_dir() => {
+            bail!("{} is no folder; give the one that pcc proxy was started with", named.display())
+        }
+        _ => folder(named).ok_or_else(|| usage(NO_FOLDER)),
     }
 }
 
