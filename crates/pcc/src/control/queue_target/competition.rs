@@ -94,6 +94,8 @@ pub(super) struct View {
     /// The part of the round trip that isn't queue.
     pub unqueued: f64,
     pub background: f64,
+    /// A flow of weight w grows as w flows.
+    pub weight: f64,
     pub random: u32,
 }
 
@@ -244,7 +246,7 @@ impl Competition {
                 return Found::Loss(DECREASE);
             }
         } else {
-            self.more += 1.0 + f64::from(self.since_cut) / 32.0;
+            self.more += view.weight * (1.0 + f64::from(self.since_cut) / 32.0);
         }
         Found::Nothing
     }
@@ -277,5 +279,41 @@ impl Competition {
     fn patience(&self, view: &View) -> f64 {
         let crowded = CROWDED_ROUNDS * view.rtt;
         if self.is_first && view.noisy { crowded } else { self.config.every.max(crowded) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The packets that a flow of this weight adds beside others in ten round trips without loss.
+    fn grown(weight: f64) -> f64 {
+        let mut competition = Competition::new(DrainConfig { every: 2.0, part: 0.95, others: 0.5 }, 100.0);
+        (competition.competes, competition.until_drain) = (true, DRAIN_EVERY);
+        let round = Round { rate: 1e6, lost: 0, acked: 100, in_flight: 120_000 };
+        let view = View {
+            now: 1.0,
+            rtt: 0.04,
+            excess: 0.02,
+            deviation: 0.0,
+            noise: 0.0,
+            noisy: false,
+            packet_time: 0.001,
+            window: 100.0,
+            unqueued: 0.5,
+            background: 0.0,
+            weight,
+            random: 0,
+        };
+        for _ in 0..10 {
+            assert_eq!(competition.on_round(&round, &view), Found::Nothing);
+        }
+        competition.more
+    }
+
+    #[test]
+    fn beside_others_a_flow_of_weight_three_grows_as_three() {
+        assert!(grown(1.0) > 10.0, "{}", grown(1.0));
+        assert!((grown(3.0) - 3.0 * grown(1.0)).abs() < 1e-9);
     }
 }
