@@ -43,12 +43,12 @@ pub fn json_lines<T: Serialize>(items: impl IntoIterator<Item = T>) -> serde_jso
     Ok(lines)
 }
 
-/// Writes a file, and makes the folders that it is in. What is there is replaced, but not written to: it may be a link that
-/// somebody else put there.
+/// Writes a file, and makes the folders that it is in. A file that is there is replaced, and not written to. A link is not
+/// followed: somebody else may have put it there.
 ///
 /// # Errors
 ///
-/// When either can't be done.
+/// When either can't be done, or when something is there that is no file: a link or a device.
 pub fn write_file(file: &Path, text: &str) -> anyhow::Result<()> {
     let folder = file.parent().unwrap_or(Path::new(""));
     std::fs::create_dir_all(folder).with_context(|| format!("can't create {}", folder.display()))?;
@@ -56,10 +56,15 @@ pub fn write_file(file: &Path, text: &str) -> anyhow::Result<()> {
 }
 
 fn replace(file: &Path, text: &str) -> io::Result<()> {
+    if std::fs::symlink_metadata(file).is_ok_and(|there| !there.is_file()) {
+        return Err(io::Error::other(
+            "there is something of that name that is no file (a link or device); name a file",
+        ));
+    }
     let mut name = file.file_name().ok_or(ErrorKind::InvalidInput)?.to_owned();
     name.push(format!(".{}.new", std::process::id()));
     let new = file.with_file_name(name);
-    // Follows no link either.
+    // Follows no link either, and neither does the renaming.
     let mut written = OpenOptions::new().write(true).create_new(true).open(&new)?;
     let done = written.write_all(text.as_bytes()).and_then(|()| std::fs::rename(&new, file));
     done.inspect_err(|_| drop(std::fs::remove_file(&new)))
@@ -84,15 +89,23 @@ mod tests {
     }
 
     #[test]
-    fn what_a_link_leads_to_stays_as_it_is() {
+    fn only_files_are_replaced() {
         let folder = tempfile::tempdir().unwrap();
-        let (file, other) = (folder.path().join("table.txt"), folder.path().join("other"));
+        let [file, link, other, fifo] = ["file", "link", "other", "fifo"].map(|name| folder.path().join(name));
         std::fs::write(&other, "mine").unwrap();
-        std::os::unix::fs::symlink(&other, &file).unwrap();
-        write_file(&file, "table").unwrap();
+        std::os::unix::fs::symlink(&other, &link).unwrap();
+        // As a device is, which only root can make.
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+        for there in [&link, &fifo] {
+            let error = write_file(there, "table").unwrap_err();
+            assert!(format!("{error:#}").contains("that is no file (a link or device)"), "{error:#}");
+            assert!(!there.symlink_metadata().unwrap().is_file());
+        }
         assert_eq!(std::fs::read_to_string(&other).unwrap(), "mine");
-        write_file(&file, "newer").unwrap();
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), "newer");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing else is left");
+        for text in ["table", "newer"] {
+            write_file(&file, text).unwrap();
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 4, "nothing else is left");
     }
 }

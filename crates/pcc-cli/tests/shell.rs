@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Pcc, pcc, start};
+use nix::unistd::User;
 use rustix::process::Signal;
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -104,36 +105,53 @@ fn without_privileges_it_says_what_is_needed() {
 }
 
 #[test]
-fn the_command_runs_as_who_called_sudo() {
+fn the_command_runs_as_who_became_root() {
     if !possible() {
         return;
     }
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pcc"));
-    command.args(["lab", "shell", "--", "bash", "-c", "echo $(id -u):$(id -g) $USER"]);
-    command.env("SUDO_UID", "65534").env("SUDO_GID", "65534").env("USER", "root").current_dir("/");
-    let mut shell = start(command);
-    shell.exits(0);
-    assert_eq!(line(&shell).split(' ').next(), Some("65534:65534"));
-    assert!(!line(&shell).ends_with(" root"), "{}", line(&shell));
+    let nobody = User::from_name("nobody").expect("users").expect("nobody");
+    let (uid, gid) = (nobody.uid.to_string(), nobody.gid.to_string());
+    for said_by in [
+        &[("SUDO_UID", &*uid), ("SUDO_GID", &*gid)][..],
+        &[("PKEXEC_UID", &*uid)],
+        &[("DOAS_USER", "nobody")],
+        &[("DOAS_USER", "nobody"), ("PKEXEC_UID", &*uid)],
+    ] {
+        let mut shell = start(as_root_for(said_by, &["bash", "-c", "echo $(id -u):$(id -g) $USER"]));
+        shell.exits(0);
+        assert_eq!(line(&shell), format!("{uid}:{gid} nobody"), "{said_by:?}");
+    }
 }
 
 #[test]
-fn who_called_sudo_must_be_clear() {
+fn who_became_root_must_be_clear() {
     if !possible() {
         return;
     }
-    for (uid, gid, reason) in [
-        ("65534", None, "only one is set"),
-        ("4294967295", Some("65534"), "SUDO_UID must be the number"),
-        ("65534", Some("users"), "SUDO_GID must be the number"),
+    for (said_by, reason) in [
+        (&[("SUDO_UID", "65534")][..], "only one is set"),
+        (&[("SUDO_UID", "4294967295"), ("SUDO_GID", "65534")], "SUDO_UID must be the number"),
+        (&[("SUDO_UID", "65534"), ("SUDO_GID", "users")], "SUDO_GID must be the number"),
+        (&[("PKEXEC_UID", "nobody")], "PKEXEC_UID must be the number"),
+        (&[("PKEXEC_UID", "4294967294")], "there is no user 4294967294"),
+        (&[("DOAS_USER", "no such user")], "there is no user \"no such user\""),
+        (&[("DOAS_USER", "nobody"), ("PKEXEC_UID", "0")], "name different users"),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pcc"));
-        command.args(["lab", "shell", "--", "true"]).env("SUDO_UID", uid).env_remove("SUDO_GID");
-        gid.map(|gid| command.env("SUDO_GID", gid));
-        let mut shell = start(command);
+        let mut shell = start(as_root_for(said_by, &["true"]));
         shell.exits(125);
         assert!(shell.stderr().contains(reason), "{}", shell.stderr());
     }
+}
+
+/// A command in the shell, called by root with these variables and no others that say who that was before.
+fn as_root_for(said_by: &[(&str, &str)], command: &[&str]) -> Command {
+    let mut pcc = Command::new(env!("CARGO_BIN_EXE_pcc"));
+    pcc.args(["lab", "shell", "--"]).args(command).current_dir("/").env("USER", "root");
+    for name in ["SUDO_UID", "SUDO_GID", "PKEXEC_UID", "DOAS_USER"] {
+        pcc.env_remove(name);
+    }
+    pcc.envs(said_by.iter().copied());
+    pcc
 }
 
 #[test]

@@ -22,7 +22,7 @@ Exit code:
 ///
 /// The command, and all that it starts, gets PCC for each connection that it makes or accepts, whatever it would choose itself before.
 /// That is for what it sends: how fast something comes in is up to who sends it. This needs root; the command runs as the user who
-/// called sudo, in the same directory, terminal and network.
+/// called sudo, doas or pkexec, in the same directory, terminal and network.
 ///
 /// The profile's controller is registered with the kernel while it is needed, if it isn't already (see `pcc tcp load`). Several such
 /// commands at a time share it; it goes with the last. Daemons that the command leaves behind, and the command itself should pcc be killed,

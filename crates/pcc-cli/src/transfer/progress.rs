@@ -1,6 +1,6 @@
 //! What the user sees: a progress bar on a terminal, plain lines elsewhere, JSON lines for scripts.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind, Result};
 use crate::output::{json_lines, show, write};
 use crate::peer::endpoint::shown;
 use crate::progress::{Look, Progress, Rates, rate};
@@ -111,8 +111,10 @@ impl Reporter {
         }
         if self.json {
             if let Ok(line) = json_lines([event]) {
-                // A script that stopped reading is no reason to stop the transfer.
-                let _ = show(&line);
+                // A script that stopped reading is no reason to stop the transfer. What ends it is said somewhere.
+                if let (Err(_), Event::Error { message, .. }) = (show(&line), event) {
+                    self.progress.line(&format!("error: {message}"));
+                }
             }
             return;
         }
@@ -198,12 +200,17 @@ impl Reporter {
     }
 
     /// Prints the ticket. Unlike other output it is needed: without it nobody can send.
-    pub fn ticket(&self, ticket: &str, addresses: &[SocketAddr], resuming: bool) -> io::Result<()> {
-        let event = Event::Ticket { ticket, addresses, resuming };
+    pub fn ticket(&self, ticket: &str, addresses: &[SocketAddr], resuming: bool) -> Result<()> {
+        self.print_ticket(&Event::Ticket { ticket, addresses, resuming }, ticket).map_err(|e| {
+            Failure::new(Kind::Other, format!("cannot print the ticket, without which nobody can send: {e}"))
+        })
+    }
+
+    fn print_ticket(&self, event: &Event<'_>, ticket: &str) -> io::Result<()> {
         let line = if self.json {
-            json_lines([&event])?
+            json_lines([event])?
         } else {
-            self.event(&event);
+            self.event(event);
             format!("{ticket}\n")
         };
         match write(&line)? {

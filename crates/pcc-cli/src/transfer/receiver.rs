@@ -55,10 +55,7 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     let (text, resuming) = (ticket.to_string(), receiver.slot.holder().is_some());
     match reporter.ticket(&text, &ticket.addresses, resuming) {
         Ok(()) => receiver.receive().await,
-        Err(e) => {
-            let message = format!("cannot print the ticket, without which nobody can send: {e}");
-            receiver.leave(Err(Failure::new(Kind::Other, message))).await
-        }
+        Err(failure) => receiver.leave(Err(failure)).await,
     }
 }
 

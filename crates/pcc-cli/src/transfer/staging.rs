@@ -345,3 +345,41 @@ fn sync(folder: &Dir) -> std::io::Result<()> {
 fn private_file(folder: &Dir, name: &str) -> std::io::Result<File> {
     folder.open_with(name, OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, chown};
+
+    #[test]
+    fn only_a_folder_of_this_user_alone_is_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let staging = Staging::open(dir.path()).unwrap();
+        let (name, folder) = (staging.name.clone(), dir.path().join(&staging.name));
+        // What is in it may be taken up.
+        drop(staging);
+        let found = || open_own(&open_destination(dir.path()).unwrap(), &name).map(drop);
+        let passed_over = |why: &str| {
+            let mut other = Staging::open(dir.path()).unwrap();
+            assert_ne!(other.name, name);
+            let skipped = std::mem::take(&mut other.skipped);
+            other.remove().unwrap();
+            skipped.len() == 1 && skipped[0].ends_with(why)
+        };
+        assert_eq!(found(), Ok(()));
+        for mode in [0o770, 0o707] {
+            fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(found().unwrap_err(), "other users may write in it");
+            assert!(passed_over("left alone: other users may write in it"));
+        }
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+        if chown(&folder, Some(65_534), None).is_err() {
+            return println!("skipped: only root can give a folder to another user");
+        }
+        assert_eq!(found().unwrap_err(), "it belongs to another user");
+        assert!(passed_over("left alone: it belongs to another user"));
+        chown(&folder, Some(0), None).unwrap();
+        assert_eq!(found(), Ok(()));
+    }
+}

@@ -79,7 +79,10 @@ impl Scene {
     fn disturb(&self, rng: &mut fastrand::Rng, stop: &AtomicBool) -> u64 {
         let mut done = 0;
         while !stop.load(Ordering::Relaxed) {
-            let (place, other) = (self.place(rng), ["file", "link", "folder link", "fifo", "empty"][rng.usize(..5)]);
+            let place = self.place(rng);
+            // A link that the command line names is followed: who may put one there decides what is sent.
+            let others = if place == self.at("from/tree") { 3 } else { 5 };
+            let other = ["file", "fifo", "empty", "link", "folder link"][rng.usize(..others)];
             let other = self.at("spare").join(other);
             let exchange = || renameat_with(CWD, &other, CWD, &place, RenameFlags::EXCHANGE);
             if exchange().is_ok() {

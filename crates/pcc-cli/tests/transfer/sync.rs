@@ -96,6 +96,35 @@ fn contents_are_compared_and_only_what_changed_is_sent() {
 }
 
 #[test]
+fn sending_again_with_checksum_verifies_both_disks() {
+    let p = place();
+    let (root, there) = (p.from.join("tree"), p.to.join("tree"));
+    fs::create_dir(&root).unwrap();
+    for (n, name) in ["fine", "torn", "rotten"].iter().enumerate() {
+        write_file(&root.join(name), 3 * BLOCK, n as u64);
+    }
+    let moved = |options: &[&str]| {
+        let mut recv = receiver(&p.to, &[options, &["--json"]].concat());
+        sender(&[&root], &recv.ticket(), &[]).exits(0);
+        recv.exits(0);
+        recv.event("done")["moved"].as_u64()
+    };
+    assert_eq!(moved(&[]), Some(9 * BLOCK as u64));
+    // Neither shows in size and time.
+    for file in [root.join("torn"), there.join("rotten")] {
+        let then = file.metadata().unwrap().modified().unwrap();
+        change(&file, BLOCK as u64);
+        fs::File::options().write(true).open(&file).unwrap().set_modified(then).unwrap();
+    }
+    assert_eq!(moved(&["--sync"]), Some(0));
+    assert_eq!(moved(&["--sync", "--checksum"]), Some(2 * BLOCK as u64));
+    for name in ["fine", "torn", "rotten"] {
+        assert!(fs::read(root.join(name)).unwrap() == fs::read(there.join(name)).unwrap(), "{name}");
+    }
+    assert_eq!(moved(&["--sync", "--checksum"]), Some(0));
+}
+
+#[test]
 fn a_comparison_that_was_cut_goes_on() {
     let p = place();
     let file = p.file("large", 40 * BLOCK);

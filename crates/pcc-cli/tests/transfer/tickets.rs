@@ -106,11 +106,14 @@ fn a_ticket_that_cannot_be_printed_ends_the_wait() {
     let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") else {
         return println!("skipped: no /dev/full");
     };
-    for json in [&[][..], &["--json"]] {
-        let mut command = receiver_command(&p.to, json);
-        command.args(["--from", "anyone"]);
+    let identity = p.from.join("identity");
+    let sender = format!("pccs{}", "a".repeat(52));
+    let keep = ["--keep", "--from", &sender, "--identity", identity.to_str().unwrap()];
+    for options in [&["--from", "anyone"][..], &["--json", "--from", "anyone"], &keep] {
+        let mut command = receiver_command(&p.to, options);
         let recv = command.stdout(full.try_clone().unwrap()).output().unwrap();
         assert_eq!(recv.status.code(), Some(1), "{recv:?}");
+        assert!(String::from_utf8_lossy(&recv.stderr).contains("cannot print the ticket"), "{recv:?}");
         assert!(names(&p.to).is_empty());
     }
 }

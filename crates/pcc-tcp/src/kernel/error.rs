@@ -65,7 +65,7 @@ pub enum Error {
         pid: u32,
     },
     /// The filesystem in which BPF links are kept isn't there.
-    #[error("/sys/fs/bpf is not a BPF filesystem, and mounting one there failed: {0}")]
+    #[error("/sys/fs/bpf is not a BPF filesystem, and pcc mounted none there: {0}")]
     NoBpffs(io::Error),
     /// There is no place for a control group.
     #[error(

@@ -104,6 +104,33 @@ fn mount_bpffs() -> Result<(), Error> {
 mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt, chown, symlink};
+    use std::process::Command;
+
+    /// Set for a test that runs once more, in a mount namespace of its own.
+    const INSIDE: &str = "PCC_TEST_INSIDE";
+
+    #[test]
+    fn where_mounts_go_with_a_container_none_is_made() {
+        if std::env::var_os(INSIDE).is_some() {
+            let hint = mount_bpffs().unwrap_err().to_string();
+            assert!(hint.contains("mounts of its own, as in a container"), "{hint}");
+            assert!(hint.ends_with("mount one here yourself: mount -t bpf bpf /sys/fs/bpf"), "{hint}");
+            let mounted = Command::new("mount").args(["-t", "bpf", "bpf", BPFFS]).status().unwrap();
+            // Where it can be done, the hint helps.
+            return assert!(!mounted.success() || mount_bpffs().is_ok());
+        }
+        // An empty folder of its own in the place of the one of this machine.
+        let script = "mount -t tmpfs none /sys/fs && mkdir /sys/fs/bpf || exit 77; exec \"$0\" --exact --nocapture \
+                      kernel::pins::tests::where_mounts_go_with_a_container_none_is_made";
+        let mut unshare = Command::new("unshare");
+        unshare.args(["--mount", "sh", "-c", script]).arg(std::env::current_exe().unwrap()).env(INSIDE, "1");
+        match unshare.output() {
+            Ok(output) if output.status.code() != Some(77) && !output.stdout.is_empty() => {
+                assert!(String::from_utf8_lossy(&output.stdout).contains(" 1 passed"), "{output:?}");
+            }
+            _ => println!("skipped: there can be no mount namespace here"),
+        }
+    }
 
     #[test]
     fn only_a_folder_of_root_has_pins() {

@@ -4,9 +4,11 @@ use crate::exit::usage;
 use crate::output::{json_lines, write_file};
 use anyhow::Context;
 use pcc_lab::gauntlet::{CaseResult, CaseRun, GauntletCase};
+use rustix::fs::OFlags;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Whose result: a case and a controller.
@@ -64,8 +66,7 @@ impl Results {
             }
             if *source == file && whole.len() < text.len() {
                 // What was being written when somebody killed it.
-                let file =
-                    OpenOptions::new().write(true).open(source).and_then(|file| file.set_len(whole.len() as u64));
+                let file = options().write(true).open(source).and_then(|file| file.set_len(whole.len() as u64));
                 file.with_context(|| format!("can't write {}", source.display()))?;
             }
         }
@@ -73,7 +74,7 @@ impl Results {
     }
 
     fn of(file: PathBuf, known: BTreeMap<Key, CaseResult>) -> anyhow::Result<Results> {
-        let open = OpenOptions::new().append(true).open(&file);
+        let open = options().append(true).open(&file);
         let open = open.with_context(|| format!("can't write {}", file.display()))?;
         Ok(Results { known, file: Some((file, open)) })
     }
@@ -114,6 +115,13 @@ impl Results {
     }
 }
 
+/// Follows no link: somebody else may have put it into the folder.
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.custom_flags(OFlags::NOFOLLOW.bits() as i32);
+    options
+}
+
 /// Reads a result, which must be of one of the runs.
 fn read(line: &str, wanted: &BTreeMap<Key, &CaseRun>) -> Result<CaseResult, String> {
     let result: CaseResult = serde_json::from_str(line).map_err(|error| format!("this is no result: {error}"))?;
@@ -140,4 +148,20 @@ pub fn of_shards(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     files.retain(is_shard);
     files.sort();
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_do_not_go_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let [link, other] = ["results.jsonl", "other"].map(|name| folder.path().join(name));
+        // Without an end of line: as if a result had been cut.
+        std::fs::write(&other, "mine").unwrap();
+        std::os::unix::fs::symlink(&other, &link).unwrap();
+        assert!(Results::resume(link, &[], &[]).is_err());
+        assert_eq!(std::fs::read_to_string(&other).unwrap(), "mine");
+    }
 }

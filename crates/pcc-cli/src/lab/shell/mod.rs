@@ -30,7 +30,8 @@ Exit code:
 ///
 /// The command gets a network of its own, in which everything that it sends or receives passes the path. Rate, loss and queue hold in each
 /// direction; each takes half of the round trip. The variable PCC_HOST has the address under which this machine is reached, PCC_ADDRESS that of
-/// the command. When the command ends, all that it started ends. This needs root; the command runs as the user who called sudo.
+/// the command. When the command ends, all that it started ends. This needs root; the command runs as the user who called sudo,
+/// doas or pkexec.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -98,7 +99,7 @@ impl Args {
         if !self.command.is_empty() {
             return Ok(self.command.clone());
         }
-        Ok(vec![program::shell().context("can't tell who called sudo")?])
+        Ok(vec![program::shell().context("can't tell who became root")?])
     }
 }
 

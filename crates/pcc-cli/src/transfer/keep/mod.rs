@@ -92,8 +92,7 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     for (staging, bound) in unfinished.map_err(|e| Failure::new(Kind::Other, e))?? {
         transfers.take_up(staging, bound);
     }
-    let printed = reporter.ticket(&ticket.to_string(), &ticket.addresses, false);
-    printed.doing(|| "print the ticket, without which nobody can send")?;
+    reporter.ticket(&ticket.to_string(), &ticket.addresses, false)?;
 
     let mut door = Door::<Hello>::open(endpoint.clone(), ticket.secret);
     loop {

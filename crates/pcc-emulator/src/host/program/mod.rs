@@ -1,4 +1,4 @@
-//! Running a program as if its caller had started it: in the name of who called `sudo`, with terminal, signals and exit code its own.
+//! Running a program as if its caller had started it: in the name of who called `sudo`, `doas` or `pkexec`, with terminal, signals and exit code its own.
 
 mod handover;
 mod run;

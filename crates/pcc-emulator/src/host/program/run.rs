@@ -19,22 +19,22 @@ use std::process::ExitStatus;
 const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
 
-/// Runs a program (found as shells do) with its arguments as the user who called `sudo`, else as who runs this process, and
-/// returns its exit code as shells show it: 128 + n for signal n, 127 for a program that isn't there, 126 for one that can't be
-/// run. Why a program fails to start goes to standard error.
+/// Runs a program (found as shells do) with its arguments as the user who called `sudo`, `doas` or `pkexec`, else as who runs
+/// this process, and returns its exit code as shells show it: 128 + n for signal n, 127 for a program that isn't there, 126 for
+/// one that can't be run. Why a program fails to start goes to standard error.
 ///
 /// Signals that processes send to this one are the program's. This thread keeps them blocked, and so must all others.
 ///
 /// # Errors
 ///
-/// When the user who called `sudo` can't be found out, or the operating system refuses.
+/// When the user who became root can't be found out, or the operating system refuses.
 pub fn run(program: &[OsString]) -> io::Result<u8> {
     let mut signals = forwarded_signals();
     signals.add(Signal::SIGCHLD);
     signals.add(Signal::SIGCONT);
     signals.thread_block()?;
     let signals = SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC)?;
-    let caller = Caller::of_sudo()?;
+    let caller = Caller::find()?;
     // On a thread of its own, which alone changes its user.
     let start = || std::thread::scope(|scope| scope.spawn(|| start(caller.as_ref(), program)).join());
     let child = match start().unwrap_or_else(|_| Err(io::Error::other("panicked"))) {

@@ -1,6 +1,6 @@
 //! The user in whose name a program runs.
 
-use nix::unistd::getgrouplist;
+use nix::unistd::{User, getgrouplist};
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use std::ffi::{CString, OsString};
@@ -10,36 +10,33 @@ use std::io;
 ///
 /// # Errors
 ///
-/// When the user who called `sudo` can't be found out.
+/// When the user who became root can't be found out.
 pub fn shell() -> io::Result<OsString> {
-    let entry = Caller::of_sudo()?.and_then(|caller| caller.entry).map(|entry| entry.shell.into());
+    let entry = Caller::find()?.and_then(|caller| caller.entry).map(|entry| entry.shell.into());
     let shell = entry.or_else(|| std::env::var_os("SHELL")).filter(|shell| !shell.is_empty());
     Ok(shell.unwrap_or_else(|| "/bin/sh".into()))
 }
 
-/// The user who called `sudo`.
+/// The user who became root with `sudo`, `doas` or `pkexec`.
 pub(super) struct Caller {
     uid: u32,
     gid: u32,
     /// The entry in the database of users, which has none for a number that was made up.
-    entry: Option<nix::unistd::User>,
+    entry: Option<User>,
 }
 
 impl Caller {
-    /// `None` when nobody called `sudo`. Where there is doubt, it is an error: the program would run as root.
-    pub(super) fn of_sudo() -> io::Result<Option<Caller>> {
-        let (uid, gid) = match (number("SUDO_UID")?, number("SUDO_GID")?) {
-            (Some(uid), Some(gid)) => (uid, gid),
-            (None, None) => return Ok(None),
-            _ => return Err(io::Error::other("of SUDO_UID and SUDO_GID only one is set; it must be both, or neither")),
-        };
+    /// `None` when nobody used one of them. Where there is doubt, it is an error: the program would run as root.
+    pub(super) fn find() -> io::Result<Option<Caller>> {
+        let mut callers = [of_sudo()?, of_pkexec()?, of_doas()?].into_iter().flatten();
+        let Some(caller) = callers.next() else { return Ok(None) };
+        if callers.any(|other| other.uid != caller.uid) {
+            let why = "SUDO_UID, PKEXEC_UID and DOAS_USER name different users; unset those that are not yours";
+            return Err(io::Error::other(why));
+        }
         // A user who became root in a user namespace is the only user there.
         let alone = std::fs::read_to_string("/proc/self/setgroups").is_ok_and(|allowed| allowed.trim() == "deny");
-        if alone {
-            return Ok(None);
-        }
-        let entry = nix::unistd::User::from_uid(uid.into())?;
-        Ok(Some(Caller { uid, gid, entry }))
+        Ok(Some(caller).filter(|_| !alone))
     }
 
     /// Makes this thread, and the processes that it starts, run in the name of the user.
@@ -55,9 +52,9 @@ impl Caller {
         Ok(set_thread_res_uid(uid, uid, uid)?)
     }
 
-    /// The variables that `sudo` changed, as they are for the user.
+    /// The variables that were changed for root, as they are for the user.
     pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
-        let variables = |entry: &nix::unistd::User| {
+        let variables = |entry: &User| {
             let (name, home, shell) =
                 (OsString::from(&entry.name), entry.dir.clone().into(), entry.shell.clone().into());
             vec![
@@ -68,6 +65,36 @@ impl Caller {
             ]
         };
         self.entry.as_ref().map(variables).unwrap_or_default()
+    }
+}
+
+/// sudo(8), "ENVIRONMENT"; `run0` sets the same.
+fn of_sudo() -> io::Result<Option<Caller>> {
+    match (number("SUDO_UID")?, number("SUDO_GID")?) {
+        (Some(uid), Some(gid)) => Ok(Some(Caller { uid, gid, entry: User::from_uid(uid.into())? })),
+        (None, None) => Ok(None),
+        _ => Err(io::Error::other("of SUDO_UID and SUDO_GID only one is set; it must be both, or neither")),
+    }
+}
+
+/// pkexec(1), "SECURITY NOTES".
+fn of_pkexec() -> io::Result<Option<Caller>> {
+    let Some(uid) = number("PKEXEC_UID")? else { return Ok(None) };
+    let unknown = || io::Error::other(format!("PKEXEC_UID must be the number of a user, and there is no user {uid}"));
+    User::from_uid(uid.into())?.map(Caller::from).ok_or_else(unknown).map(Some)
+}
+
+/// doas(1), "ENVIRONMENT".
+fn of_doas() -> io::Result<Option<Caller>> {
+    let Some(name) = std::env::var_os("DOAS_USER") else { return Ok(None) };
+    let unknown = || io::Error::other(format!("DOAS_USER must be the name of a user, and there is no user {name:?}"));
+    let user = name.to_str().map(User::from_name).transpose()?.flatten();
+    user.map(Caller::from).ok_or_else(unknown).map(Some)
+}
+
+impl From<User> for Caller {
+    fn from(user: User) -> Self {
+        Caller { uid: user.uid.as_raw(), gid: user.gid.as_raw(), entry: Some(user) }
     }
 }
 
