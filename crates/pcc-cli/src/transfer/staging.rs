@@ -12,15 +12,19 @@ use crate::peer::identity::Identity;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, File, MetadataExt, OpenOptions, OpenOptionsExt};
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 const IDENTITY: &str = "receiver";
 const MANIFEST: &str = "manifest";
 const DATA: &str = "data";
 const VERSION: u8 = 4;
+/// How long a folder may seem in use after its owner has ended.
+const LOCKED_AFTER_END: Duration = Duration::from_millis(500);
 
 #[derive(Serialize, Deserialize)]
 struct Saved {
@@ -145,7 +149,7 @@ impl Staging {
         let Ok(mut lock) = folder.open_with(IDENTITY, OpenOptions::new().read(true).write(true)) else {
             return Ok(None);
         };
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+        if lock_soon(&lock).is_err() {
             return Ok(None);
         }
         let mut bytes = Vec::new();
@@ -194,7 +198,7 @@ impl Staging {
         folder.create_dir_with(DATA, &private).doing(shown)?;
         let data = folder.open_dir(DATA).doing(shown)?;
         let lock = private_file(&folder, IDENTITY).doing(shown)?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive).doing(shown)?;
+        lock_soon(&lock).doing(shown)?;
         let (path, skipped) = (path.to_owned(), Vec::new());
         let mut staging = Self { destination, path, data, identity, port: 0, kept, skipped, folder, name, lock };
         staging.save(0)?;
@@ -287,6 +291,18 @@ impl Staging {
         }
         self.destination.remove_dir_all(&self.name).doing(shown)?;
         sync(&self.destination).doing(shown)
+    }
+}
+
+/// Locks the file of a staging folder, unless a receiver that runs has it. A process that is being started holds what was locked by the one
+/// that starts it until it runs its own program, so that a folder may seem in use for a moment after its owner has ended.
+fn lock_soon(file: &File) -> rustix::io::Result<()> {
+    let until = Instant::now() + LOCKED_AFTER_END;
+    loop {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) if Instant::now() < until => std::thread::sleep(Duration::from_millis(10)),
+            result => return result,
+        }
     }
 }
 

@@ -107,6 +107,8 @@ pub fn transfer(
     seed: u64,
     watch: impl Fn(Event<'_>),
 ) -> std::result::Result<Vec<String>, String> {
+    // Of whoever draws random numbers of its own: a controller, a connection's address.
+    fastrand::seed(seed);
     let mut rng = Rng::with_seed(seed);
     let delay = Duration::from_millis(rng.u64(1..60));
     let loss = [0.0, 0.01, 0.1][rng.usize(..3)];
