@@ -62,10 +62,11 @@ pub fn client(
     Ok((open(EndpointConfig::default(), None, bind(None)?)?, config))
 }
 
-#[cfg_attr(not(test), allow(unused_mut))]
-fn open(mut config: EndpointConfig, server: Option<ServerConfig>, socket: UdpSocket) -> Result<Endpoint> {
+/// An endpoint on this socket; that of a simulated process in virtual time.
+fn open(config: EndpointConfig, server: Option<ServerConfig>, socket: UdpSocket) -> Result<Endpoint> {
     #[cfg(test)]
     if let Some(process) = simulation::process() {
+        let mut config = config;
         config.rng_seed(Some(process.seed()));
         return Endpoint::new(config, server, socket, process.quic()).doing(|| "start QUIC in virtual time");
     }
