@@ -11,7 +11,7 @@
 //! ```
 
 use crate::control::allegro::AllegroConfig;
-use crate::control::queue_target::{DrainConfig, LossConfig, QueueTargetConfig};
+use crate::control::queue_target::{self, DrainConfig, GrowthConfig, LossConfig, NoiseConfig, QueueTargetConfig};
 use crate::control::vivace::{DoubleCheck, GradientFilter, LossSignificance, Pairs, VivaceConfig};
 use crate::control::{Amplifier, ControlConfig, MinStep, RateBounds, StartConfig, StartExit, StepConfig};
 use crate::controller::Guards;
@@ -272,8 +272,11 @@ fn queue_target_control() -> QueueTargetConfig {
         first_rate: Rate::ZERO,
         pacing: 1.25,
         weight: Weight::default(),
-        drain: DrainConfig { every: 2.0, part: 0.95, others: 0.5 },
-        loss: LossConfig { excess: 0.02, response: 0.4, highest: 0.25 },
+        start: queue_target::StartConfig::default(),
+        noise: NoiseConfig::default(),
+        drain: DrainConfig::default(),
+        growth: GrowthConfig::default(),
+        loss: LossConfig::default(),
         competes: true,
         bounds: RateBounds::DEFAULT,
     }

@@ -6,7 +6,7 @@ mod events;
 mod support;
 
 use events::{Driver, Op, ops};
-use pcc::control::queue_target::{DrainConfig, LossConfig};
+use pcc::control::queue_target::{self, DrainConfig, GrowthConfig, LossConfig, NoiseConfig};
 use pcc::control::{ControlConfig, RateBounds};
 use pcc::utility::UtilityConfig;
 use pcc::{
@@ -236,6 +236,9 @@ proptest! {
                     config.pacing = odd;
                     config.drain = DrainConfig { every: odd, part: odd, others: odd };
                     config.loss = LossConfig { excess: odd, response: odd, highest: odd };
+                    config.growth = GrowthConfig { rtt: odd, loss: odd, decrease: odd };
+                    config.start = queue_target::StartConfig { long_queue: odd, grows: odd };
+                    config.noise = NoiseConfig { together: odd, reach: odd };
                 }
                 _ => {}
             }

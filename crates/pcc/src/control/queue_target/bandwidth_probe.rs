@@ -38,7 +38,7 @@ impl QueueTargetControl {
                 Some(Before { window: self.window.packets, rate: round.rate, background: self.delay.background() });
             self.delay.set_background(excess);
             let grown = (DEVIATIONS * self.competition.deviation()).max(PART * excess);
-            self.start = Some(Start::again(round.rate, grown));
+            self.start = Some(Start::again(self.config.start, round.rate, grown));
             self.since = now;
         }
     }

@@ -1,7 +1,7 @@
 //! Do others keep the queue full? A drain tells: each flow takes its own packets out of the queue for a moment. Flows of one kind see the
 //! same queue, so that they do it together, and it empties; what others keep there stays.
 
-use super::config::DrainConfig;
+use super::config::{DrainConfig, GrowthConfig};
 use super::rounds::Round;
 
 /// A queue is nearly empty below this part of the largest one of late.
@@ -15,6 +15,8 @@ const DRAIN_SECONDS: f64 = 0.2;
 const FAILURES: u32 = 3;
 /// After so many, what remains is background.
 const BACKGROUND: u32 = 2;
+/// More than this much of what remained of the last one that failed, and a packet time, is a growing queue of others, whatever else drained.
+const GREW: f64 = 1.1;
 /// A drain has emptied the queue if no more than this part of it remains.
 const EMPTIED: f64 = 0.3;
 /// A window is too small to tell others from many of its own kind.
@@ -26,11 +28,11 @@ const NOTHING: f64 = 0.01;
 /// Beside others a drain comes after so many round trips, and some.
 const DRAIN_EVERY: u32 = 32;
 const DRAIN_SPREAD: u32 = 8;
-/// Loss in excess of the background that ends growth beside others, and what remains then of the additional packets. Loss that is heavy
-/// takes as much of the whole window, since a background that is the whole of a full queue wouldn't.
-const LOSS: f64 = 0.02;
+/// Beside others the window grows by this part of itself in a round trip at most.
+const FASTEST: f64 = 0.25;
+/// Loss in excess of the background that takes as much of the whole window as of the additional packets, since a background that is the
+/// whole of a full queue wouldn't.
 const HEAVY: f64 = 0.05;
-const DECREASE: f64 = 0.7;
 /// What remains of the additional packets in each round trip without competition.
 const FADE: f64 = 0.85;
 
@@ -51,6 +53,7 @@ struct Drain {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Competition {
     config: DrainConfig,
+    growth: GrowthConfig,
     pub competes: bool,
     /// Packets in the queue beyond those that the utility wants.
     pub more: f64,
@@ -73,6 +76,8 @@ pub(super) struct Competition {
     /// Whether no drain has begun yet.
     is_first: bool,
     failures: u32,
+    /// What remained of the last one that failed, in seconds.
+    remained: f64,
     until_drain: u32,
     drain: Option<Drain>,
     since_cut: u32,
@@ -115,9 +120,10 @@ pub(super) enum Found {
 
 impl Competition {
     /// The path was filled, without a queue, by a window of `window` packets.
-    pub fn new(config: DrainConfig, window: f64) -> Competition {
+    pub fn new(config: DrainConfig, growth: GrowthConfig, window: f64) -> Competition {
         Competition {
             config,
+            growth,
             competes: false,
             more: 0.0,
             empty: 0.0,
@@ -131,6 +137,7 @@ impl Competition {
             largest: 0.0,
             is_first: true,
             failures: 0,
+            remained: 0.0,
             until_drain: 0,
             drain: None,
             since_cut: 0,
@@ -239,16 +246,23 @@ impl Competition {
             return Found::Nothing;
         }
         let loss = f64::from(round.lost) / f64::from((round.lost + round.acked).max(1));
-        if loss > view.background + LOSS && self.since_cut > 2 {
-            self.more *= DECREASE;
+        if loss > view.background + self.growth.loss && self.since_cut > 2 {
+            self.more *= self.growth.decrease;
             self.since_cut = 0;
             if loss > view.background + HEAVY {
-                return Found::Loss(DECREASE);
+                return Found::Loss(self.growth.decrease);
             }
         } else {
-            self.more += view.weight * (1.0 + f64::from(self.since_cut) / 32.0);
+            self.more += self.grown(view);
         }
         Found::Nothing
+    }
+
+    /// The packets that a round trip without loss adds: as many as one of a flow with the configured round-trip time does in that time.
+    fn grown(&self, view: &View) -> f64 {
+        let rounds = (view.rtt / self.growth.rtt).max(1.0);
+        let packets = rounds * (1.0 + rounds * f64::from(self.since_cut) / 32.0);
+        (view.weight * packets).min((FASTEST * view.window).max(view.weight))
     }
 
     fn end_drain(&mut self, view: &View) -> Found {
@@ -256,9 +270,11 @@ impl Competition {
         let (remains, deviation) = drain.remains.unwrap_or_default();
         let noise = remains + deviation;
         let [before, remaining] = [drain.before, remains].map(|excess| excess - view.noise);
-        let emptied = remaining <= (EMPTIED * before).max(view.packet_time);
-        let others = remaining > (self.config.others * before).max(view.packet_time);
+        let grew = self.failures >= BACKGROUND && remains > GREW * self.remained + view.packet_time;
+        let emptied = !grew && remaining <= (EMPTIED * before).max(view.packet_time);
+        let others = grew || remaining > (self.config.others * before).max(view.packet_time);
         self.failures = if others { self.failures.saturating_add(1) } else { 0 };
+        self.remained = if others { remains } else { self.remained };
         if emptied {
             (self.competes, self.empty) = (false, view.now);
             return Found::Drained(noise);
@@ -286,17 +302,13 @@ impl Competition {
 mod tests {
     use super::*;
 
-    /// The packets that a flow of this weight adds beside others in ten round trips without loss.
-    fn grown(weight: f64) -> f64 {
-        let mut competition = Competition::new(DrainConfig { every: 2.0, part: 0.95, others: 0.5 }, 100.0);
-        (competition.competes, competition.until_drain) = (true, DRAIN_EVERY);
-        let round = Round { rate: 1e6, lost: 0, acked: 100, in_flight: 120_000 };
-        let view = View {
+    fn view(rtt: f64, weight: f64, noise: f64) -> View {
+        View {
             now: 1.0,
-            rtt: 0.04,
+            rtt,
             excess: 0.02,
             deviation: 0.0,
-            noise: 0.0,
+            noise,
             noisy: false,
             packet_time: 0.001,
             window: 100.0,
@@ -304,16 +316,58 @@ mod tests {
             background: 0.0,
             weight,
             random: 0,
-        };
-        for _ in 0..10 {
-            assert_eq!(competition.on_round(&round, &view), Found::Nothing);
+        }
+    }
+
+    fn competition() -> Competition {
+        Competition::new(DrainConfig::default(), GrowthConfig::default(), 100.0)
+    }
+
+    /// The packets that a flow of this weight adds beside others in so many round trips of so many seconds without loss.
+    fn grown(weight: f64, rounds: u32, rtt: f64) -> f64 {
+        let mut competition = competition();
+        (competition.competes, competition.until_drain) = (true, DRAIN_EVERY);
+        let round = Round { rate: 1e6, lost: 0, acked: 100, in_flight: 120_000 };
+        for _ in 0..rounds {
+            assert_eq!(competition.on_round(&round, &view(rtt, weight, 0.0)), Found::Nothing);
         }
         competition.more
     }
 
+    /// What the last of some drains finds: so many seconds stood before each, and so many remained.
+    fn found(drains: &[(f64, f64)]) -> Found {
+        let (mut competition, mut noise) = (competition(), 0.0);
+        drains.iter().fold(Found::Nothing, |_, (before, remains)| {
+            let remains = Some((*remains, 0.0));
+            competition.drain = Some(Drain { rounds: 0, until: 0.0, before: *before, remains, window: 50.0 });
+            let found = competition.end_drain(&view(0.04, 1.0, noise));
+            if let Found::Background(_, remains) = found {
+                noise = remains;
+            }
+            found
+        })
+    }
+
+    #[test]
+    fn what_grows_from_drain_to_drain_is_a_queue_of_others() {
+        let background = Found::Background(100.0, 0.015);
+        assert_eq!(found(&[(0.02, 0.015)]), Found::Drained(0.015), "once it may be chance");
+        assert_eq!(found(&[(0.02, 0.015), (0.02, 0.015)]), background);
+        assert_eq!(found(&[(0.02, 0.015), (0.02, 0.015), (0.03, 0.016)]), Found::Drained(0.016), "ours went away");
+        assert_eq!(found(&[(0.02, 0.015), (0.02, 0.015), (0.03, 0.018)]), Found::Others(100.0, 0.018));
+    }
+
     #[test]
     fn beside_others_a_flow_of_weight_three_grows_as_three() {
-        assert!(grown(1.0) > 10.0, "{}", grown(1.0));
-        assert!((grown(3.0) - 3.0 * grown(1.0)).abs() < 1e-9);
+        let [one, three] = [1.0, 3.0].map(|weight| grown(weight, 10, 0.04));
+        assert!(one > 10.0, "{one}");
+        assert!((three - 3.0 * one).abs() < 1e-9);
+    }
+
+    #[test]
+    fn beside_others_a_longer_round_trip_is_no_reason_to_grow_more_slowly() {
+        let [short, long, longest] = [(20, 0.04), (5, 0.16), (1, 10.0)].map(|(rounds, rtt)| grown(1.0, rounds, rtt));
+        assert!((0.8..1.25).contains(&(long / short)), "{long} {short}");
+        assert_eq!(longest, 25.0, "a quarter of the window");
     }
 }

@@ -1,5 +1,6 @@
 //! What round-trip times tell: how long the path takes when it is empty, and what queue stands in it now.
 
+use super::config::NoiseConfig;
 use super::filter::WindowedMin;
 use super::held_up::HeldUp;
 use crate::contract::AckedPacket;
@@ -58,8 +59,8 @@ pub(super) struct Delay {
 
 impl Delay {
     /// Nothing was seen yet.
-    pub fn new(memory: f64) -> Delay {
-        Delay { memory, ..Delay::default() }
+    pub fn new(memory: f64, noise: NoiseConfig) -> Delay {
+        Delay { memory, held_up: HeldUp::new(noise), ..Delay::default() }
     }
 
     /// Takes in an acknowledged packet.

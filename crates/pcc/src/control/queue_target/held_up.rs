@@ -1,20 +1,19 @@
 //! How much of the delay is noise: packets that were sent apart and arrive together, again and again, were held up by something that isn't
 //! a queue, for a queue lets them go one after the other. It does so at once if many flows that filled it stop together, but that is rare.
 
+use super::config::NoiseConfig;
 use crate::units::Time;
 
-/// Packets arrive together if they do within this part of the time in which they were sent.
-const TOGETHER: f64 = 0.25;
 /// A packet counts as much as one in so many that were before; in the usual mean, in so many of those.
 const MEMORY: f64 = 15.0;
 const USUAL_MEMORY: f64 = 800.0;
-/// How many times the mean noise reaches, and how many times the usual mean the largest one may be.
-const REACH: f64 = 4.0;
+/// How many times the usual mean the largest one may be.
 const UNUSUAL: f64 = 5.0;
 
 /// How long packets are held up, in seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HeldUp {
+    config: NoiseConfig,
     /// When the newest packet was sent, and when it was acknowledged.
     newest: Option<(Time, Time)>,
     /// How much longer the first of those that arrive together waited than the newest.
@@ -28,6 +27,11 @@ pub(super) struct HeldUp {
 }
 
 impl HeldUp {
+    /// Nothing was seen yet.
+    pub fn new(config: NoiseConfig) -> HeldUp {
+        HeldUp { config, ..HeldUp::default() }
+    }
+
     /// Takes in `packets` packets that were acknowledged at once: when the oldest and the newest were sent, and when that was. Those that
     /// are older than the ones before tell nothing.
     pub fn add(&mut self, oldest: Time, newest: Time, packets: u32, acked: Time) {
@@ -42,7 +46,7 @@ impl HeldUp {
         let oldest = oldest.max(before);
         let [apart, gap, span] =
             [oldest.since(before), acked.since(last), newest.since(oldest)].map(|time| time.as_secs_f64());
-        let first = if gap <= TOGETHER * apart { self.longer + apart - gap } else { 0.0 };
+        let first = if gap <= self.config.together * apart { self.longer + apart - gap } else { 0.0 };
         self.longer = first + span;
         let (held_up, packets) = (first + span / 2.0, f64::from(packets));
         self.mean += (held_up - self.mean) * packets / (packets + MEMORY);
@@ -53,7 +57,7 @@ impl HeldUp {
 
     /// The delay that may be noise.
     pub fn noise(&self) -> f64 {
-        REACH * self.largest.min(UNUSUAL * self.usual)
+        self.config.reach * self.largest.min(UNUSUAL * self.usual)
     }
 }
 

@@ -26,7 +26,7 @@ mod start;
 mod window;
 mod yielding;
 
-pub use config::{DrainConfig, LossConfig, QueueTargetConfig};
+pub use config::{DrainConfig, GrowthConfig, LossConfig, NoiseConfig, QueueTargetConfig, StartConfig};
 
 use super::{Cut, Limits, PathState, Phase, RateControl};
 use crate::contract::AckedPacket;
@@ -89,13 +89,13 @@ impl QueueTargetControl {
             rng: fastrand::Rng::with_seed(seed),
             packet: 1200.0,
             packet_time: 0.0,
-            delay: Delay::new(if config.competes { f64::INFINITY } else { FORGETS }),
+            delay: Delay::new(if config.competes { f64::INFINITY } else { FORGETS }, config.noise),
             rounds: Rounds::default(),
             window: Window::new(LEAST),
             wanted: 1.0,
-            start: Some(Start::default()),
+            start: Some(Start::new(config.start)),
             loss: Loss::new(config.loss),
-            competition: Competition::new(config.drain, 0.0),
+            competition: Competition::new(config.drain, config.growth, 0.0),
             yielding: Yielding::default(),
             probe: None,
             since: Time::ZERO,
@@ -156,7 +156,7 @@ impl QueueTargetControl {
         let back = self.end_probe(rate);
         if is_first {
             let window = rate * self.delay.base() / self.packet;
-            self.competition = Competition::new(self.config.drain, window);
+            self.competition = Competition::new(self.config.drain, self.config.growth, window);
         }
         let noise = self.rounds.bandwidth() * self.delay.background() / self.packet;
         self.jump(back.unwrap_or(self.pipe() + noise + self.wanted), now);
@@ -236,9 +236,9 @@ impl RateControl for QueueTargetControl {
         self.window.jump((self.window.packets.min(self.loss.cap) * 0.5).max(f64::MIN_POSITIVE));
         self.loss.start_over();
         if cut == Cut::Restart {
-            self.start = Some(Start::default());
+            self.start = Some(Start::new(self.config.start));
             self.loss.cap = f64::INFINITY;
-            self.competition = Competition::new(self.config.drain, 0.0);
+            self.competition = Competition::new(self.config.drain, self.config.growth, 0.0);
             self.window.jump(self.window.packets.max(self.first_window()));
         } else if cut == Cut::Loss {
             self.start = None;

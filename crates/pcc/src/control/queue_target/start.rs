@@ -1,5 +1,6 @@
 //! Start-up: the window doubles each round trip until a queue tells that the path is full.
 
+use super::config::StartConfig;
 use super::rounds::Round;
 
 /// Round trips in which nothing ends start-up but a long queue: too few packets tell of loss or growth.
@@ -8,18 +9,14 @@ const FIRST_ROUNDS: u32 = 3;
 const GROWS: f64 = 1.25;
 /// Round trips without such growth that end start-up.
 const FLAT_ROUNDS: u32 = 3;
-/// When a queue is seen, the window is held for so many round trips; if it stands then, or the delivery rate grew by less than this
-/// meanwhile, the path is full.
+/// When a queue is seen, the window is held for so many round trips; if the delivery rate didn't grow enough meanwhile, the path is full.
 const HOLD_ROUNDS: u32 = 2;
-const HOLD_GROWS: f64 = 1.5;
 /// A delivery rate that grew by this followed the window: the path isn't full, and what stands is noise.
 const FOLLOWS: f64 = 1.8;
 /// A queue of a round trip over this number of base round trips, or of this many seconds and packet times, is one.
 const QUEUE_PART: f64 = 32.0;
 const QUEUE_SECONDS: f64 = 0.001;
 const QUEUE_PACKETS: f64 = 6.0;
-/// A queue of this part of the base round trip ends start-up at once.
-const LONG_QUEUE: f64 = 0.25;
 /// Noise of more than this part of the base round trip may look like one. Less than that may be the bursts of other flows.
 const NOISY: f64 = 0.3;
 
@@ -44,6 +41,7 @@ pub(super) enum Verdict {
 /// The state of start-up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Start {
+    config: StartConfig,
     rounds: u32,
     /// The largest delivery rate so far.
     best: f64,
@@ -62,9 +60,14 @@ pub(super) struct Start {
 }
 
 impl Start {
+    /// The first one.
+    pub fn new(config: StartConfig) -> Start {
+        Start { config, ..Start::default() }
+    }
+
     /// A start-up from a delivery rate of `rate` bytes/s, in which a queue of `grown` seconds is one, and no delay is taken for noise.
-    pub fn again(rate: f64, grown: f64) -> Start {
-        Start { rounds: FIRST_ROUNDS, best: rate, best_without_queue: rate, grown: Some(grown), ..Start::default() }
+    pub fn again(config: StartConfig, rate: f64, grown: f64) -> Start {
+        Start { rounds: FIRST_ROUNDS, best: rate, best_without_queue: rate, grown: Some(grown), ..Start::new(config) }
     }
 
     /// The largest delivery rate before there was a queue, in bytes/s.
@@ -96,7 +99,7 @@ impl Start {
     /// seconds of the queue may be noise.
     pub fn on_batch(&self, queue: f64, base: f64, packet_time: f64, loss: f64, noise: f64) -> Verdict {
         let queue = queue - self.not_ours(2.0, noise, base);
-        let long = queue > base * LONG_QUEUE && self.is_queue(queue, base, packet_time);
+        let long = queue > base * self.config.long_queue && self.is_queue(queue, base, packet_time);
         let queued = loss > self.loss + NEW_LOSS && self.is_queue(queue, base, packet_time);
         if (long || queued) && self.rounds >= FIRST_ROUNDS { Verdict::Leave } else { Verdict::Go }
     }
@@ -136,7 +139,7 @@ impl Start {
             }
             self.hold = None;
             self.best = best;
-            return if best < before * HOLD_GROWS { Verdict::Leave } else { Verdict::Go };
+            return if best < before * self.config.grows { Verdict::Leave } else { Verdict::Go };
         }
         self.flat = if grew { 0 } else { self.flat + 1 };
         self.best = best;
