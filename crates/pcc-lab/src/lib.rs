@@ -18,6 +18,7 @@
 //! | [`run`] | runs the cases of a scenario |
 //! | [`figure`] | the figures of the papers: what runs are compared with |
 //! | [`gauntlet`] | cases of all kinds of paths, and which controller is best in each |
+//! | [`tune`] | looks for better constants of a profile, by such cases |
 //!
 //! A new queue is a file in `link/queue/` and a line in its list; a new metric is a field of [`report::FlowReport`] and a line in
 //! [`report::METRICS`].
@@ -35,6 +36,7 @@ pub mod run;
 pub mod scenario;
 pub mod sim;
 pub mod stall;
+pub mod tune;
 pub mod virtual_quic;
 
 #[cfg(doctest)]

@@ -9,6 +9,7 @@ mod progress;
 mod run;
 mod selection;
 mod shell;
+mod tune;
 
 use std::process::ExitCode;
 
@@ -19,6 +20,7 @@ pub enum Command {
     Compare(compare::Args),
     Figures(figures::Args),
     Gauntlet(gauntlet::Args),
+    Tune(tune::Args),
     Shell(shell::Args),
 }
 
@@ -29,6 +31,7 @@ pub fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Compare(args) => compare::run(&args),
         Command::Figures(args) => figures::run(&args),
         Command::Gauntlet(args) => gauntlet::run(&args),
+        Command::Tune(args) => tune::run(&args),
         Command::Shell(args) => shell::run(&args),
     }
 }

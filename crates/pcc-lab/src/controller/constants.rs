@@ -33,6 +33,22 @@ pub(super) fn overridden(mut profile: Profile, set: &Table) -> Result<Profile, C
     Ok(profile)
 }
 
+/// The number at a dotted key.
+pub(super) fn number(profile: &Profile, key: &str) -> Result<f64, ControllerError> {
+    let table = Table::try_from(profile).map_err(|error| wrong(&[&profile.name], error))?;
+    let mut value = &Value::Table(table);
+    for part in key.split('.') {
+        let known = |value: &Value| value.as_table().map(|table| table.keys().cloned().collect()).unwrap_or_default();
+        value = value.get(part).ok_or_else(|| ControllerError::Unknown {
+            what: "constant",
+            name: key.to_owned(),
+            known: known(value),
+        })?;
+    }
+    let number = value.as_float().or_else(|| value.as_integer().map(|number| number as f64));
+    number.ok_or_else(|| wrong(&[key], "isn't a number"))
+}
+
 /// Adds what `set` overrides in `table`, which lies at `path`, to `leaves`.
 fn collect<'a>(
     table: &Table,

@@ -70,6 +70,15 @@ impl ControllerConfig {
         constants::overridden(profile, &self.set)
     }
 
+    /// The number that the constant with this key is, such as `control.drain.every`.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such constant, or it isn't a number.
+    pub fn constant(&self, key: &str) -> Result<f64, ControllerError> {
+        constants::number(&self.profile()?, key)
+    }
+
     fn find(&self) -> Result<Named, ControllerError> {
         names::find(&self.name).ok_or_else(|| ControllerError::unknown("controller", &self.name, names()))
     }

@@ -3,12 +3,14 @@
 use super::case::{CaseSet, GauntletCase};
 use super::measure::{Course, course, measure};
 use super::metric::Metric;
+use super::objective::Objective;
 use crate::report::RunReport;
 use crate::run::{in_order, simulate};
 use crate::scenario::ScenarioError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
+use toml::Table;
 
 /// What a controller did in a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,6 +29,13 @@ pub struct CaseResult {
     pub metrics: BTreeMap<Metric, f64>,
     /// Goodput over time.
     pub course: Course,
+}
+
+impl CaseResult {
+    /// How good it is under an objective.
+    pub(crate) fn score(&self, objective: &Objective) -> f64 {
+        objective.score(&self.metrics, GauntletCase::draw(self.set, self.seed, self.case).rtt())
+    }
 }
 
 /// A case, and a controller to run in it.
@@ -49,8 +58,16 @@ impl CaseRun {
     ///
     /// When there is no such controller.
     pub fn play(&self) -> Result<CaseResult, ScenarioError> {
+        self.play_with(&Table::new())
+    }
+
+    /// Runs it with other constants of the controller, as in [`ControllerConfig::set`](crate::controller::ControllerConfig::set).
+    pub(crate) fn play_with(&self, set: &Table) -> Result<CaseResult, ScenarioError> {
         let case = GauntletCase::draw(self.set, self.seed, self.case);
-        let plan = case.plan(std::slice::from_ref(&self.controller))?;
+        let mut plan = case.plan(std::slice::from_ref(&self.controller))?;
+        for flow in &mut plan.cases[0].scenario.flow[..case.tested()] {
+            flow.set.clone_from(set);
+        }
         let run = simulate(&plan.cases[0], case.run_seed(), false)?;
         Ok(self.result(plan.scenario.duration, &run))
     }
