@@ -62,7 +62,7 @@ impl Profile {
     }
 
     /// The same with a weight among flows of its kind, which may change while controllers run. `None` for a profile that knows no weights:
-    /// `queue-target` and `scavenger` do.
+    /// `queue-target`, `bulk` and `scavenger` do.
     #[must_use]
     pub fn with_weight(mut self, weight: Weight) -> Option<Profile> {
         *self.control.weight_mut()? = weight;

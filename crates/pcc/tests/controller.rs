@@ -30,7 +30,7 @@ fn settled() -> impl Iterator<Item = (&'static str, Flow<Pcc>, Recorder)> {
 
 /// The same without the profiles whose window, not a rate, limits what is in flight.
 fn settled_by_rate() -> impl Iterator<Item = (&'static str, Flow<Pcc>, Recorder)> {
-    settled().filter(|(name, ..)| !matches!(*name, "queue-target" | "scavenger"))
+    settled().filter(|(name, ..)| !matches!(*name, "queue-target" | "scavenger" | "bulk"))
 }
 
 /// The cuts that were recorded: when, why, and the rate before and after.

@@ -23,7 +23,7 @@ fn what_can_have_no_weight_is_said() {
         (&["--weight", "0"][..], "a weight is a number from 0.01 to 100"),
         (
             &["--weight", "2", "--controller", "cubic"],
-            "cubic knows no weights; the controllers that do: queue-target, scavenger",
+            "cubic knows no weights; the controllers that do: queue-target, bulk, scavenger",
         ),
         (&["--background", "--controller", "cubic"], "cannot be used with"),
     ] {

@@ -112,7 +112,7 @@ fn builds_with_the_seed() {
 fn says_what_is_unknown_and_what_there_is() {
     let unknown = error("name = \"vivace-lateny\"");
     let expected = "there is no controller \"vivace-lateny\" (did you mean \"vivace-latency\"?); there are \
-                    allegro-2015, vivace-paper, vivace-2018-loss, vivace-2018-latency, vivace-loss, scavenger, queue-target, \
+                    allegro-2015, vivace-paper, vivace-2018-loss, vivace-2018-latency, vivace-loss, scavenger, bulk, queue-target, \
                     vivace-latency, ";
     assert!(unknown.starts_with(expected), "{unknown}");
     assert!(unknown.ends_with(&pcc_baselines::names().collect::<Vec<_>>().join(", ")), "{unknown}");

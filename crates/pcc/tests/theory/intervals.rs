@@ -96,7 +96,7 @@ fn t13_a_realigned_interval_measures_its_own_rate() {
 #[test]
 fn t13_judged_intervals_have_the_rate_asked_for() {
     // A window and acknowledgements pace those that are left out.
-    let by_window = |profile: &pcc::Profile| matches!(&*profile.name, "queue-target" | "scavenger");
+    let by_window = |profile: &pcc::Profile| matches!(&*profile.name, "queue-target" | "scavenger" | "bulk");
     for profile in profiles::all().into_iter().filter(|profile| !by_window(profile)) {
         let recorder = Recorder::default();
         let mut controller = profile.build(3);

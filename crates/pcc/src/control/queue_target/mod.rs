@@ -49,6 +49,8 @@ const LONG: f64 = 2.0;
 /// The window grows by at most this part of it in a round trip; by less where delay can't tell when to stop.
 const FAST: f64 = 0.25;
 const CAREFUL: f64 = 0.08;
+/// Beside others it need not be careful while the target is this many times the window.
+const FAR: f64 = 1.5;
 /// A window of which less is in flight isn't used, and doesn't grow.
 const USED: f64 = 0.7;
 /// Who yields forgets the smallest round-trip time after so many seconds (BBR, 2016; Copa, NSDI 2018): else it would yield for ever to a
@@ -293,7 +295,8 @@ impl RateControl for QueueTargetControl {
                     // The packets that don't wait, and those that should: the fixed point is the utility's optimum.
                     let target = self.window.packets * (1.0 - queue / standing.max(1e-6)) + wanted;
                     if target < self.window.packets || self.used {
-                        let fastest = if self.delay.has_background() { CAREFUL } else { FAST };
+                        let far = self.competition.competes && FAR * self.window.packets < target;
+                        let fastest = if self.delay.has_background() && !far { CAREFUL } else { FAST };
                         let known = if queue <= packet_time { self.pipe() } else { 0.0 };
                         self.window.step(target, known, packets, fastest);
                         self.window.packets = self.window.packets.clamp(LEAST, MOST.min(self.loss.cap.max(LEAST)));
