@@ -23,6 +23,20 @@ const OF_HOSTS: f64 = 0.0005;
 /// The longest round-trip time that is believed, in seconds.
 const MAX_RTT: f64 = 600.0;
 
+/// The acknowledged packets of the batch being reported.
+#[derive(Clone, Copy, Debug, Default)]
+struct Batch {
+    packets: u32,
+    /// When the first and the last of them were sent.
+    oldest: Time,
+    newest: Time,
+    /// The smallest round-trip time.
+    smallest: f64,
+    /// The highest number, and the round-trip time of that packet.
+    number: u64,
+    rtt: f64,
+}
+
 /// Round-trip times in seconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Delay {
@@ -32,13 +46,7 @@ pub(super) struct Delay {
     /// The smallest one of the time that a standing queue is measured over.
     standing: WindowedMin,
     smoothed: Option<f64>,
-    /// The newest packet of the batch being reported: its number and its round-trip time.
-    newest: Option<(u64, f64)>,
-    /// When the oldest and the newest packet of the batch being reported were sent, and how many there are.
-    sent: Option<(Time, Time)>,
-    packets: u32,
-    /// The smallest one of the batch being reported.
-    smallest: Option<f64>,
+    batch: Batch,
     /// What stands although none of it is ours: noise, or a queue that others keep.
     background: f64,
     held_up: HeldUp,
@@ -66,28 +74,32 @@ impl Delay {
     pub fn on_acked(&mut self, packet: &AckedPacket) {
         // A multiplication instead of the division in `as_secs_f64`.
         let rtt = (packet.rtt.as_secs() as f64 + f64::from(packet.rtt.subsec_nanos()) * 1e-9).min(MAX_RTT);
-        self.sent =
-            Some(self.sent.map_or((packet.sent, packet.sent), |(oldest, newest)| {
-                (oldest.min(packet.sent), newest.max(packet.sent))
-            }));
-        self.packets = self.packets.saturating_add(1);
-        self.smallest = Some(self.smallest.map_or(rtt, |smallest| smallest.min(rtt)));
-        if self.newest.is_none_or(|(number, _)| packet.number >= number) {
-            self.newest = Some((packet.number, rtt));
+        let (batch, &AckedPacket { number, sent, .. }) = (&mut self.batch, packet);
+        if batch.packets == 0 {
+            *batch = Batch { packets: 1, oldest: sent, newest: sent, smallest: rtt, number, rtt };
+            return;
+        }
+        batch.packets = batch.packets.saturating_add(1);
+        (batch.oldest, batch.newest) = (batch.oldest.min(sent), batch.newest.max(sent));
+        batch.smallest = batch.smallest.min(rtt);
+        if number >= batch.number {
+            (batch.number, batch.rtt) = (number, rtt);
         }
     }
 
     /// Takes in the batch; packets take `packet_time` seconds at the rate of the path.
     pub fn on_batch(&mut self, now: Time, packet_time: f64) {
-        let (Some((_, newest)), Some(smallest)) = (self.newest.take(), self.smallest.take()) else { return };
-        if let Some((oldest, newest)) = self.sent.take() {
-            self.held_up.add(oldest, newest, core::mem::take(&mut self.packets), now);
+        let Batch { packets, oldest, newest, smallest, rtt, .. } = self.batch;
+        if packets == 0 {
+            return;
         }
+        self.batch.packets = 0;
+        self.held_up.add(oldest, newest, packets, now);
         let now = now.as_secs_f64();
-        let smoothed = self.smoothed.map_or(newest, |smoothed| smoothed + (newest - smoothed) / 8.0);
+        let smoothed = self.smoothed.map_or(rtt, |smoothed| smoothed + (rtt - smoothed) / 8.0);
         self.smoothed = Some(smoothed);
-        if let Some(last) = self.last.replace(newest) {
-            let before = core::mem::replace(&mut self.difference, newest - last);
+        if let Some(last) = self.last.replace(rtt) {
+            let before = core::mem::replace(&mut self.difference, rtt - last);
             let step = if before * self.difference < 0.0 { before.abs().min(self.difference.abs()) } else { 0.0 };
             self.step += (step - self.step) / 16.0;
         }

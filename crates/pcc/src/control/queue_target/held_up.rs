@@ -40,8 +40,8 @@ impl HeldUp {
         }
         self.newest = Some((newest, acked));
         let oldest = oldest.max(before);
-        let [apart, gap, span] =
-            [oldest.since(before), acked.since(last), newest.since(oldest)].map(|time| time.as_secs_f64());
+        let (apart, gap) = (oldest.seconds_since(before), acked.seconds_since(last));
+        let span = newest.seconds_since(oldest);
         let first = if gap <= TOGETHER * apart { self.longer + apart - gap } else { 0.0 };
         self.longer = first + span;
         let (held_up, packets) = (first + span / 2.0, f64::from(packets));
