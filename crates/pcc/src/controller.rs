@@ -229,8 +229,7 @@ impl Pcc {
     }
 
     fn follow_rtt(&mut self) {
-        if let (Some(min), Some(srtt)) = (self.monitor.min_rtt(), self.monitor.srtt()) {
-            let (min, srtt) = (nanos(min), nanos(srtt));
+        if let Some((min, srtt)) = self.monitor.rtt_nanos() {
             // `as` saturates, also for a factor that is no number.
             self.silence = ((srtt as f64 * self.guards.silence_rtts) as u64).max(nanos(MIN_SILENCE));
             // In a standing queue the rate times the current round-trip time is in flight; the margin is for silence.

@@ -185,15 +185,22 @@ impl Interval {
     /// The time it has been sent for in nanoseconds, that of its newest packets included, which were sent at `last`.
     fn nanos(&self, first: Time, last: Time) -> u64 {
         // `as` saturates, also for a rate of zero.
-        let newest = (self.bytes_at_last as f64 * self.nanos_per_byte) as u64;
-        last.as_nanos().saturating_sub(first.as_nanos()).saturating_add(newest)
+        last.as_nanos().saturating_sub(first.as_nanos()).saturating_add(self.newest_nanos() as u64)
+    }
+
+    fn newest_nanos(&self) -> f64 {
+        self.bytes_at_last as f64 * self.nanos_per_byte
     }
 
     /// Whether it has been sent long enough.
     pub fn is_long_enough(&self) -> bool {
         let Some((first, last)) = self.span else { return false };
         self.packets_sent >= self.plan.max_packets
-            || (self.packets_sent >= self.plan.min_packets && self.nanos(first, last) >= self.length)
+            || (self.packets_sent >= self.plan.min_packets && {
+                let before_newest = last.as_nanos().saturating_sub(first.as_nanos());
+                let missing = self.length.saturating_sub(before_newest);
+                missing == 0 || self.newest_nanos() >= missing as f64
+            })
     }
 
     /// Whether each of its packets has an outcome.

@@ -236,6 +236,11 @@ impl Monitor {
         self.srtt.map(Duration::from_nanos)
     }
 
+    /// The smallest round-trip time so far and the smoothed one, in nanoseconds.
+    pub(crate) fn rtt_nanos(&self) -> Option<(u64, u64)> {
+        Some((self.min_rtt?, self.srtt?))
+    }
+
     /// The smallest round-trip time so far.
     pub fn min_rtt(&self) -> Option<Duration> {
         self.min_rtt.map(Duration::from_nanos)

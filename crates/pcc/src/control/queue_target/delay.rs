@@ -3,7 +3,7 @@
 use super::filter::WindowedMin;
 use super::held_up::HeldUp;
 use crate::contract::AckedPacket;
-use crate::units::Time;
+use crate::units::{Time, larger, smaller};
 
 /// The standing queue is the smallest round-trip time of half a round trip, of this time at most, so that flows with long and short
 /// round trips see the same of a queue that swings, and of the time of so many packets at least.
@@ -73,7 +73,7 @@ impl Delay {
     /// Takes in an acknowledged packet.
     pub fn on_acked(&mut self, packet: &AckedPacket) {
         // A multiplication instead of the division in `as_secs_f64`.
-        let rtt = (packet.rtt.as_secs() as f64 + f64::from(packet.rtt.subsec_nanos()) * 1e-9).min(MAX_RTT);
+        let rtt = smaller(packet.rtt.as_secs() as f64 + f64::from(packet.rtt.subsec_nanos()) * 1e-9, MAX_RTT);
         let (batch, &AckedPacket { number, sent, .. }) = (&mut self.batch, packet);
         if batch.packets == 0 {
             *batch = Batch { packets: 1, oldest: sent, newest: sent, smallest: rtt, number, rtt };
@@ -81,7 +81,7 @@ impl Delay {
         }
         batch.packets = batch.packets.saturating_add(1);
         (batch.oldest, batch.newest) = (batch.oldest.min(sent), batch.newest.max(sent));
-        batch.smallest = batch.smallest.min(rtt);
+        batch.smallest = smaller(batch.smallest, rtt);
         if number >= batch.number {
             (batch.number, batch.rtt) = (number, rtt);
         }
@@ -100,16 +100,17 @@ impl Delay {
         self.smoothed = Some(smoothed);
         if let Some(last) = self.last.replace(rtt) {
             let before = core::mem::replace(&mut self.difference, rtt - last);
-            let step = if before * self.difference < 0.0 { before.abs().min(self.difference.abs()) } else { 0.0 };
+            let step = if before * self.difference < 0.0 { smaller(before.abs(), self.difference.abs()) } else { 0.0 };
             self.step += (step - self.step) / 16.0;
         }
         let gap = self.last_batch.map_or(0.0, |last| now - last);
         self.last_batch = Some(now);
-        self.longest_gap = self.longest_gap.max(gap);
-        let window = (smoothed / 2.0).min(STANDING_SECONDS).max(STANDING_PACKETS * packet_time).max(GAPS * self.gap);
+        self.longest_gap = larger(self.longest_gap, gap);
+        let window = larger(smaller(smoothed / 2.0, STANDING_SECONDS), STANDING_PACKETS * packet_time);
+        let window = larger(window, GAPS * self.gap);
         self.standing.update(now, smallest, window);
         self.base.update(now, smallest, self.memory);
-        self.mean += (self.excess() - self.mean) * (gap / smoothed.max(gap).max(f64::MIN_POSITIVE));
+        self.mean += (self.excess() - self.mean) * (gap / larger(larger(smoothed, gap), f64::MIN_POSITIVE));
     }
 
     /// The smallest round-trip time there is without a queue; zero before the first sample.
@@ -143,8 +144,8 @@ impl Delay {
     pub fn queue(&self) -> f64 {
         let of_hosts = if self.base() < HOSTS_MATTER { OF_HOSTS } else { 0.0 };
         let is_noise = self.has_background() && self.noise() > self.background;
-        let excess = if is_noise { self.excess().min(self.mean) } else { self.excess() };
-        (excess - self.background.max(of_hosts)).max(0.0)
+        let excess = if is_noise { smaller(self.excess(), self.mean) } else { self.excess() };
+        larger(excess - larger(self.background, of_hosts), 0.0)
     }
 
     /// What remains of the excess when nothing of it can be ours.

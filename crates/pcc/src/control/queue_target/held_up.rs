@@ -1,7 +1,7 @@
 //! How much of the delay is noise: packets that were sent apart and arrive together, again and again, were held up by something that isn't
 //! a queue, for a queue lets them go one after the other. It does so at once if many flows that filled it stop together, but that is rare.
 
-use crate::units::Time;
+use crate::units::{Time, larger, smaller};
 
 /// Packets arrive together if they do within this part of the time in which they were sent.
 const TOGETHER: f64 = 0.25;
@@ -46,14 +46,14 @@ impl HeldUp {
         self.longer = first + span;
         let (held_up, packets) = (first + span / 2.0, f64::from(packets));
         self.mean += (held_up - self.mean) * packets / (packets + MEMORY);
-        self.largest = self.largest.max(self.mean);
+        self.largest = larger(self.largest, self.mean);
         self.seen += packets;
-        self.usual += (held_up - self.usual) * packets / self.seen.min(packets + USUAL_MEMORY);
+        self.usual += (held_up - self.usual) * packets / smaller(self.seen, packets + USUAL_MEMORY);
     }
 
     /// The delay that may be noise.
     pub fn noise(&self) -> f64 {
-        REACH * self.largest.min(UNUSUAL * self.usual)
+        REACH * smaller(self.largest, UNUSUAL * self.usual)
     }
 }
 
