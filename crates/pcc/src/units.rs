@@ -39,10 +39,7 @@ impl Time {
     /// The same in seconds: the bits of [`Duration::as_secs_f64`], at half of its cost.
     pub(crate) fn seconds_since(self, earlier: Time) -> f64 {
         let nanos = self.0.saturating_sub(earlier.0);
-        match u32::try_from(nanos) {
-            Ok(nanos) if nanos < 1_000_000_000 => f64::from(nanos) / 1e9,
-            _ => Duration::from_nanos(nanos).as_secs_f64(),
-        }
+        if nanos < 1_000_000_000 { f64::from(nanos as u32) / 1e9 } else { Duration::from_nanos(nanos).as_secs_f64() }
     }
 }
 

@@ -124,6 +124,7 @@ impl Monitor {
     }
 
     /// Takes in what a batch told of the path as a whole, so that the order inside the batch doesn't matter.
+    #[inline]
     pub(crate) fn end_batch(&mut self) {
         if let Some((_, rtt)) = self.newest_ack.take() {
             // The newest packet's sample (RFC 9002, section 5.1) with a gain of 1/8 (RFC 6298, section 2).
@@ -169,6 +170,7 @@ impl Monitor {
     }
 
     /// The same for a batch that has been ended.
+    #[inline]
     pub(crate) fn close_known(&mut self) -> Option<(Role, Measurement)> {
         loop {
             let interval = self.intervals.front()?;

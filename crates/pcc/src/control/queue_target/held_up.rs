@@ -30,6 +30,7 @@ pub(super) struct HeldUp {
 impl HeldUp {
     /// Takes in `packets` packets that were acknowledged at once: when the oldest and the newest were sent, and when that was. Those that
     /// are older than the ones before tell nothing.
+    #[inline]
     pub fn add(&mut self, oldest: Time, newest: Time, packets: u32, acked: Time) {
         let Some((before, last)) = self.newest else {
             self.newest = Some((newest, acked));

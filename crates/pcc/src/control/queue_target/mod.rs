@@ -296,7 +296,8 @@ impl RateControl for QueueTargetControl {
                         let fastest = if self.delay.has_background() { CAREFUL } else { FAST };
                         let known = if queue <= packet_time { self.pipe() } else { 0.0 };
                         self.window.step(target, known, packets, fastest);
-                        self.window.packets = self.window.packets.clamp(LEAST, smaller(MOST, larger(self.loss.cap, LEAST)));
+                        self.window.packets =
+                            self.window.packets.clamp(LEAST, smaller(MOST, larger(self.loss.cap, LEAST)));
                     }
                 }
             }
