@@ -57,6 +57,10 @@ pub(crate) struct Pacing {
     rate: f64,
     queue: Queue,
     bursts: Bursts,
+    /// What was learned of them: the shortest round trip, the deepest queue, the longest burst.
+    path: (Duration, Duration, u32),
+    /// What follows from all of these, which change once for many packets.
+    wakes: Wakes,
     /// When `due` was last brought up to date.
     updated: Time,
     /// What the rate has earned since the last packet.
@@ -74,13 +78,39 @@ pub(crate) struct Pacing {
     trim: Option<f64>,
 }
 
+/// What a wake-up sends.
+#[derive(Clone, Copy, Debug)]
+struct Wakes {
+    /// The fewest packets: one up to about 300 Mbit/s, then as many as the shortest wait makes necessary.
+    least: f64,
+    /// Those of a wait that the round trip bears, if they aren't more than the path bears.
+    packets: f64,
+    collect: Duration,
+    gather: Duration,
+}
+
+impl Wakes {
+    fn new(rate: f64, mtu: f64, queue: &Queue, bursts: &Bursts) -> Wakes {
+        let packets_in = |wait: Duration| (rate * wait.as_secs_f64() / mtu).round();
+        let wait = waits::bearable(queue.shortest());
+        let gather = if queue.deepest() >= 2 * wait * ROOMY { 2 * wait } else { wait };
+        let least = packets_in(MIN_WAIT).max(1.0);
+        let packets = packets_in(gather).min(bursts.longest().into()).max(least);
+        let collect = if packets <= least { MIN_WAIT } else { Duration::from_secs_f64(packets * mtu / rate) };
+        Wakes { least, packets, collect, gather }
+    }
+}
+
 impl Pacing {
     pub(crate) fn new(mtu: u16) -> Pacing {
+        let (queue, bursts) = (Queue::default(), Bursts::default());
         Pacing {
+            path: (queue.shortest(), queue.deepest(), bursts.longest()),
+            wakes: Wakes::new(0.0, mtu.into(), &queue, &bursts),
             mtu: mtu.into(),
             rate: 0.0,
-            queue: Queue::default(),
-            bursts: Bursts::default(),
+            queue,
+            bursts,
             updated: Time::ZERO,
             due: 0.0,
             owed: 0.0,
@@ -94,6 +124,7 @@ impl Pacing {
 
     pub(crate) fn set_mtu(&mut self, mtu: u16) {
         self.mtu = mtu.into();
+        self.follow_path();
         // The credit may not cover a packet of the new size.
         self.trim = None;
     }
@@ -110,6 +141,11 @@ impl Pacing {
         }
         self.rate = rate;
         self.lowest = self.lowest.min(self.untrimmed());
+        self.follow_path();
+    }
+
+    fn follow_path(&mut self) {
+        self.wakes = Wakes::new(self.rate, self.mtu, &self.queue, &self.bursts);
     }
 
     /// Drops the debt, because something else than lateness held packets back.
@@ -121,7 +157,7 @@ impl Pacing {
     pub(crate) fn on_sent(&mut self, now: Time, bytes: u64) {
         let bytes = bytes as f64;
         self.accrue(now);
-        let most = self.at_least_per_wake() * MAX_OWED_WAKES * self.mtu;
+        let most = self.wakes.least * MAX_OWED_WAKES * self.mtu;
         let most = (self.rate * MAX_OWED).clamp(MIN_OWED_PACKETS * self.mtu, most);
         self.owed = (self.owed + self.due - bytes).clamp(-MAX_AHEAD_PACKETS * self.mtu, most);
         self.due = 0.0;
@@ -136,7 +172,7 @@ impl Pacing {
         self.lowest = self.untrimmed();
         self.credit = self.credit.min(bucket_depth(self.lowest, self.mtu));
         // A burst is what a wake-up sends, and what becomes due while it comes late by the shortest wait.
-        let rest_of_burst = (self.packets_per_wake() + self.at_least_per_wake() - 1.0) * self.mtu;
+        let rest_of_burst = (self.wakes.packets + self.wakes.least - 1.0) * self.mtu;
         // A small packet may share a datagram with the next one, which noq then doesn't ask for.
         self.trim = (self.credit > rest_of_burst && !self.at_once).then_some(rest_of_burst);
     }
@@ -160,10 +196,15 @@ impl Pacing {
     pub(crate) fn on_outcome(&mut self, now: Time, first: bool, round_trip: Option<Duration>) {
         match round_trip {
             Some(round_trip) => self.queue.on_round_trip(now, round_trip),
-            None if self.queue.standing() >= self.collect() * ROOMY => return,
+            None if self.queue.standing() >= self.wakes.collect * ROOMY => return,
             None => {}
         }
         self.bursts.on_outcome(now, first, round_trip.is_none());
+        let path = (self.queue.shortest(), self.queue.deepest(), self.bursts.longest());
+        if path != self.path {
+            self.path = path;
+            self.follow_path();
+        }
     }
 
     /// When the last packet left.
@@ -173,39 +214,18 @@ impl Pacing {
 
     /// How long packets may be collected before they are sent.
     pub(crate) fn collect(&self) -> Duration {
-        let packets = self.packets_per_wake();
-        if packets <= self.at_least_per_wake() {
-            MIN_WAIT
-        } else {
-            Duration::from_secs_f64(packets * self.mtu / self.rate)
-        }
+        self.wakes.collect
     }
 
     /// How long packets that arrive may wait until they are read: twice as long where the queue holds several such waits.
     pub(crate) fn gather(&self) -> Duration {
-        let wait = waits::bearable(self.queue.shortest());
-        if self.queue.deepest() >= 2 * wait * ROOMY { 2 * wait } else { wait }
+        self.wakes.gather
     }
 
     /// The bytes to hand to the network at once: as many packets as one wake-up sends, even a late one.
     pub(crate) fn quantum(&self) -> u64 {
-        let (packets, least) = (self.packets_per_wake(), self.at_least_per_wake());
+        let Wakes { packets, least, .. } = self.wakes;
         ((if packets > least { packets + least } else { packets }) * self.mtu) as u64
-    }
-
-    /// The packets of one wake-up: those of a wait that the round trip bears, if they aren't more than the path bears.
-    fn packets_per_wake(&self) -> f64 {
-        let bearable = self.packets_in(self.gather()).min(self.bursts.longest().into());
-        bearable.max(self.at_least_per_wake())
-    }
-
-    /// One packet up to about 300 Mbit/s, then as many as the shortest wait makes necessary.
-    fn at_least_per_wake(&self) -> f64 {
-        self.packets_in(MIN_WAIT).max(1.0)
-    }
-
-    fn packets_in(&self, wait: Duration) -> f64 {
-        (self.rate * wait.as_secs_f64() / self.mtu).round()
     }
 
     fn accrue(&mut self, now: Time) {

@@ -4,7 +4,7 @@ use crate::contract::{AckedPacket, CongestionControl, LostPacket, SentPacket};
 use crate::control::{Cut, LIMITED_LOSS, Limits, PathState, Phase, RateControl};
 use crate::monitor::{Measurement, Monitor, Role};
 use crate::observer::{Event, Observer};
-use crate::units::{Rate, Time, times};
+use crate::units::{Rate, Time, nanos, times};
 use crate::utility::Utility;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -75,10 +75,12 @@ pub struct Pcc {
     delivered: DeliveredRates,
     /// The rate of the first interval: a sender that had little to send so far may still send that fast.
     first_rate: Rate,
-    /// The silence after which the rate is halved, and the round-trip time that the in-flight cap allows for: both
-    /// follow the monitor's round-trip times, which change at the end of a batch only.
-    silence: Duration,
-    in_flight_rtt: Duration,
+    /// The silence after which the rate is halved, in nanoseconds. As what follows, it follows the monitor's round-trip
+    /// times, which change at the end of a batch only.
+    silence: u64,
+    /// The round-trip time that the in-flight cap allows for, in nanoseconds, and with its margin in seconds.
+    in_flight_rtt: u64,
+    in_flight_seconds: f64,
     /// What the rate control allows, if it says so itself.
     limits: Option<Limits>,
     /// The rate that the observer knows.
@@ -108,8 +110,9 @@ impl Pcc {
             braked: Time::ZERO,
             delivered: DeliveredRates::default(),
             first_rate: plan.rate,
-            silence: INITIAL_SILENCE,
-            in_flight_rtt: INITIAL_SILENCE,
+            silence: nanos(INITIAL_SILENCE),
+            in_flight_rtt: 0,
+            in_flight_seconds: INITIAL_SILENCE.as_secs_f64(),
             limits,
             reported,
         }
@@ -226,11 +229,14 @@ impl Pcc {
     }
 
     fn follow_rtt(&mut self) {
-        if let (Some(min), Some(srtt)) = (self.monitor.min_rtt(), self.monitor.srtt()) {
-            self.silence = times(srtt, self.guards.silence_rtts).max(MIN_SILENCE);
-            if self.limits.is_none() {
-                // In a standing queue the rate times the current round-trip time is in flight; the margin is for silence.
-                self.in_flight_rtt = times(min.max(srtt / 2), self.guards.in_flight);
+        if let Some((min, srtt)) = self.monitor.rtt_nanos() {
+            // `as` saturates, also for a factor that is no number.
+            self.silence = ((srtt as f64 * self.guards.silence_rtts) as u64).max(nanos(MIN_SILENCE));
+            // In a standing queue the rate times the current round-trip time is in flight; the margin is for silence.
+            let rtt = min.max(srtt / 2);
+            if self.limits.is_none() && rtt != self.in_flight_rtt {
+                self.in_flight_rtt = rtt;
+                self.in_flight_seconds = times(Duration::from_nanos(rtt), self.guards.in_flight).as_secs_f64();
             }
         }
     }
@@ -242,7 +248,7 @@ impl Pcc {
             return;
         }
         (self.heard, self.silent_since) = (now, None);
-        if now.since(last) > self.silence.max(MIN_IDLE) {
+        if now.since(last) > Duration::from_nanos(self.silence).max(MIN_IDLE) {
             self.cut(now, Cut::Restart);
         }
     }
@@ -287,7 +293,7 @@ impl CongestionControl for Pcc {
         {
             (self.limits, self.pacing) = (Some(limits), limits.rate);
         }
-        while let Some((role, result)) = self.monitor.close_next() {
+        while let Some((role, result)) = self.monitor.close_known() {
             self.on_result(now, role, &result);
         }
         self.follow_rtt();
@@ -320,12 +326,15 @@ impl CongestionControl for Pcc {
     fn in_flight_cap(&self) -> u64 {
         match self.limits {
             Some(limits) => limits.in_flight,
-            None => self.pacing.bytes_in(self.in_flight_rtt).saturating_add(MIN_IN_FLIGHT_PACKETS * self.mtu),
+            None => {
+                let bytes = (self.pacing.bytes_per_sec() * self.in_flight_seconds) as u64;
+                bytes.saturating_add(MIN_IN_FLIGHT_PACKETS * self.mtu)
+            }
         }
     }
 
     fn deadline(&self) -> Option<Time> {
-        (self.monitor.in_flight() > 0).then(|| self.heard + self.silence)
+        (self.monitor.in_flight() > 0).then(|| Time::from_nanos(self.heard.as_nanos().saturating_add(self.silence)))
     }
 }
 

@@ -42,11 +42,17 @@ impl<T> PacketTable<T> {
     }
 
     /// Takes a packet out; `None` if it isn't there or was taken before.
+    #[inline]
     pub fn take(&mut self, number: u64) -> Option<T> {
-        let position = self.position(number)?;
-        let value = self.entries[position].1.take();
+        let (first, value) = self.entries.front_mut()?;
+        if number != *first {
+            // Nothing has gone from the front, where the oldest outstanding packet is.
+            let position = self.position(number)?;
+            return self.entries[position].1.take();
+        }
+        let value = value.take();
         // The newest entry stays as a mark of the highest number, so that old numbers can't come again.
-        while self.entries.len() > 1 && self.entries[0].1.is_none() {
+        while self.entries.len() > 1 && self.entries.front().is_some_and(|(_, value)| value.is_none()) {
             self.entries.pop_front();
         }
         value

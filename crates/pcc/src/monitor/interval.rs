@@ -1,7 +1,7 @@
 //! One monitor interval: what was sent in it, and what was measured.
 
 use super::regression::Regression;
-use crate::units::{Rate, Time};
+use crate::units::{Rate, Time, nanos};
 use core::time::Duration;
 
 /// What the controller wants from an interval.
@@ -130,6 +130,8 @@ pub(super) struct Interval {
     bytes_at_last: u64,
     /// The time of a byte at the planned rate, in nanoseconds: a division for each packet would show.
     nanos_per_byte: f64,
+    /// The time to send for, in nanoseconds.
+    length: u64,
     rtts: Regression,
 }
 
@@ -147,6 +149,7 @@ impl Interval {
             bytes_lost: 0,
             bytes_at_last: 0,
             nanos_per_byte: 8e9 / plan.rate.bits_per_sec(),
+            length: nanos(plan.length),
             rtts: Regression::default(),
         }
     }
@@ -164,7 +167,7 @@ impl Interval {
         self.packets_acked += 1;
         self.bytes_acked += bytes;
         if let Some((first, _)) = self.span {
-            self.rtts.add(sent.since(first).as_secs_f64(), rtt.as_secs_f64());
+            self.rtts.add(sent.seconds_since(first), rtt.as_secs_f64());
         }
     }
 
@@ -182,16 +185,22 @@ impl Interval {
     /// The time it has been sent for in nanoseconds, that of its newest packets included, which were sent at `last`.
     fn nanos(&self, first: Time, last: Time) -> u64 {
         // `as` saturates, also for a rate of zero.
-        let newest = (self.bytes_at_last as f64 * self.nanos_per_byte) as u64;
-        last.as_nanos().saturating_sub(first.as_nanos()).saturating_add(newest)
+        last.as_nanos().saturating_sub(first.as_nanos()).saturating_add(self.newest_nanos() as u64)
+    }
+
+    fn newest_nanos(&self) -> f64 {
+        self.bytes_at_last as f64 * self.nanos_per_byte
     }
 
     /// Whether it has been sent long enough.
     pub fn is_long_enough(&self) -> bool {
         let Some((first, last)) = self.span else { return false };
         self.packets_sent >= self.plan.max_packets
-            || (self.packets_sent >= self.plan.min_packets
-                && u128::from(self.nanos(first, last)) >= self.plan.length.as_nanos())
+            || (self.packets_sent >= self.plan.min_packets && {
+                let before_newest = last.as_nanos().saturating_sub(first.as_nanos());
+                let missing = self.length.saturating_sub(before_newest);
+                missing == 0 || self.newest_nanos() >= missing as f64
+            })
     }
 
     /// Whether each of its packets has an outcome.

@@ -10,7 +10,7 @@ pub use regression::Regression;
 
 use crate::contract::{AckedPacket, LostPacket, SentPacket};
 use crate::packets::PacketTable;
-use crate::units::Time;
+use crate::units::{Time, nanos};
 use alloc::collections::VecDeque;
 use core::time::Duration;
 use interval::Interval;
@@ -50,13 +50,13 @@ pub struct Monitor {
     acked_before: Option<Time>,
     reorder_window: Duration,
     late_acks: u64,
-    /// Of the batch being reported: the newest packet acknowledged and its round-trip time.
-    newest_ack: Option<(u64, Duration)>,
+    /// Of the batch being reported: the newest packet acknowledged and its round-trip time, in nanoseconds as below.
+    newest_ack: Option<(u64, u64)>,
     /// Of the batch being reported: when the oldest packet was sent whose acknowledgement came late.
     oldest_late: Option<Time>,
     /// In nanoseconds: dividing a [`Duration`] costs more than all else that a packet does to it.
     srtt: Option<u64>,
-    min_rtt: Option<Duration>,
+    min_rtt: Option<u64>,
     last_mean_rtt: Option<f64>,
 }
 
@@ -106,8 +106,11 @@ impl Monitor {
         let Some(outstanding) = self.packets.take(packet.number) else { return false };
         self.in_flight -= outstanding.bytes;
         let rtt = packet.rtt.min(MAX_RTT);
-        self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
-        self.newest_ack = self.newest_ack.max(Some((packet.number, rtt)));
+        let rtt_nanos = nanos(rtt);
+        self.min_rtt = Some(self.min_rtt.map_or(rtt_nanos, |min| min.min(rtt_nanos)));
+        if self.newest_ack.is_none_or(|(number, _)| number < packet.number) {
+            self.newest_ack = Some((packet.number, rtt_nanos));
+        }
         match self.interval(outstanding.interval) {
             Some(interval) => interval.on_acked(outstanding.sent, outstanding.bytes, rtt),
             None => {
@@ -121,10 +124,10 @@ impl Monitor {
     }
 
     /// Takes in what a batch told of the path as a whole, so that the order inside the batch doesn't matter.
+    #[inline]
     pub(crate) fn end_batch(&mut self) {
         if let Some((_, rtt)) = self.newest_ack.take() {
             // The newest packet's sample (RFC 9002, section 5.1) with a gain of 1/8 (RFC 6298, section 2).
-            let rtt = rtt.as_nanos() as u64;
             self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt - srtt / 8 + rtt / 8));
         }
         if let (Some(sent), Some(acked_before)) = (self.oldest_late.take(), self.acked_before) {
@@ -163,11 +166,17 @@ impl Monitor {
     /// Closes the oldest interval if its result is known. To be called, repeatedly, between batches only.
     pub fn close_next(&mut self) -> Option<(Role, Measurement)> {
         self.end_batch();
+        self.close_known()
+    }
+
+    /// The same for a batch that has been ended.
+    #[inline]
+    pub(crate) fn close_known(&mut self) -> Option<(Role, Measurement)> {
         loop {
             let interval = self.intervals.front()?;
             let (_, last) = interval.span?;
-            let overtaken = self.acked_until.is_some_and(|acked| acked > last && acked >= last + self.patience());
-            if !interval.ended || !(interval.is_resolved() || overtaken) {
+            let overtaken = || self.acked_until.is_some_and(|acked| acked > last && acked >= last + self.patience());
+            if !interval.ended || !(interval.is_resolved() || overtaken()) {
                 return None;
             }
             if let Some(result) = self.close_front() {
@@ -182,7 +191,7 @@ impl Monitor {
         self.front += 1;
         self.reorder_window = self.reorder_window.mul_f64(0.99);
         self.forget_old_packets();
-        let Some(measurement) = interval.measure(self.last_mean_rtt, self.min_rtt) else {
+        let Some(measurement) = interval.measure(self.last_mean_rtt, self.min_rtt()) else {
             self.void |= interval.plan.role != Role::Hold;
             return None;
         };
@@ -229,9 +238,14 @@ impl Monitor {
         self.srtt.map(Duration::from_nanos)
     }
 
+    /// The smallest round-trip time so far and the smoothed one, in nanoseconds.
+    pub(crate) fn rtt_nanos(&self) -> Option<(u64, u64)> {
+        Some((self.min_rtt?, self.srtt?))
+    }
+
     /// The smallest round-trip time so far.
     pub fn min_rtt(&self) -> Option<Duration> {
-        self.min_rtt
+        self.min_rtt.map(Duration::from_nanos)
     }
 
     /// The mean round-trip time of the interval that closed last.

@@ -3,6 +3,7 @@
 
 use super::config::{DrainConfig, GrowthConfig};
 use super::rounds::Round;
+use crate::units::larger;
 
 /// A queue is nearly empty below this part of the largest one of late.
 const NEARLY_EMPTY: f64 = 0.1;
@@ -151,11 +152,11 @@ impl Competition {
 
     /// Takes in the queue at the end of a batch.
     pub fn on_batch(&mut self, now: f64, queue: f64, packet_time: f64, window: f64) {
-        self.largest = self.largest.max(queue);
+        self.largest = larger(self.largest, queue);
         if queue <= self.lowest.0 {
             self.lowest = (queue, now);
         }
-        let nearly_empty = queue <= (NEARLY_EMPTY * self.largest).max(packet_time);
+        let nearly_empty = queue <= larger(NEARLY_EMPTY * self.largest, packet_time);
         self.sum = (self.sum.0 + queue, self.sum.1 + queue * queue, self.sum.2 + 1.0);
         if self.drain.is_none() && nearly_empty {
             self.window_then = window;

@@ -4,7 +4,7 @@ use super::config::NoiseConfig;
 use super::filter::WindowedMin;
 use super::held_up::HeldUp;
 use crate::contract::AckedPacket;
-use crate::units::Time;
+use crate::units::{Time, larger, smaller};
 
 /// The standing queue is the smallest round-trip time of half a round trip, of this time at most, so that flows with long and short
 /// round trips see the same of a queue that swings, and of the time of so many packets at least.
@@ -24,6 +24,20 @@ const OF_HOSTS: f64 = 0.0005;
 /// The longest round-trip time that is believed, in seconds.
 const MAX_RTT: f64 = 600.0;
 
+/// The acknowledged packets of the batch being reported.
+#[derive(Clone, Copy, Debug, Default)]
+struct Batch {
+    packets: u32,
+    /// When the first and the last of them were sent.
+    oldest: Time,
+    newest: Time,
+    /// The smallest round-trip time.
+    smallest: f64,
+    /// The highest number, and the round-trip time of that packet.
+    number: u64,
+    rtt: f64,
+}
+
 /// Round-trip times in seconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Delay {
@@ -33,13 +47,7 @@ pub(super) struct Delay {
     /// The smallest one of the time that a standing queue is measured over.
     standing: WindowedMin,
     smoothed: Option<f64>,
-    /// The newest packet of the batch being reported: its number and its round-trip time.
-    newest: Option<(u64, f64)>,
-    /// When the oldest and the newest packet of the batch being reported were sent, and how many there are.
-    sent: Option<(Time, Time)>,
-    packets: u32,
-    /// The smallest one of the batch being reported.
-    smallest: Option<f64>,
+    batch: Batch,
     /// What stands although none of it is ours: noise, or a queue that others keep.
     background: f64,
     held_up: HeldUp,
@@ -66,39 +74,44 @@ impl Delay {
     /// Takes in an acknowledged packet.
     pub fn on_acked(&mut self, packet: &AckedPacket) {
         // A multiplication instead of the division in `as_secs_f64`.
-        let rtt = (packet.rtt.as_secs() as f64 + f64::from(packet.rtt.subsec_nanos()) * 1e-9).min(MAX_RTT);
-        self.sent =
-            Some(self.sent.map_or((packet.sent, packet.sent), |(oldest, newest)| {
-                (oldest.min(packet.sent), newest.max(packet.sent))
-            }));
-        self.packets = self.packets.saturating_add(1);
-        self.smallest = Some(self.smallest.map_or(rtt, |smallest| smallest.min(rtt)));
-        if self.newest.is_none_or(|(number, _)| packet.number >= number) {
-            self.newest = Some((packet.number, rtt));
+        let rtt = smaller(packet.rtt.as_secs() as f64 + f64::from(packet.rtt.subsec_nanos()) * 1e-9, MAX_RTT);
+        let (batch, &AckedPacket { number, sent, .. }) = (&mut self.batch, packet);
+        if batch.packets == 0 {
+            *batch = Batch { packets: 1, oldest: sent, newest: sent, smallest: rtt, number, rtt };
+            return;
+        }
+        batch.packets = batch.packets.saturating_add(1);
+        (batch.oldest, batch.newest) = (batch.oldest.min(sent), batch.newest.max(sent));
+        batch.smallest = smaller(batch.smallest, rtt);
+        if number >= batch.number {
+            (batch.number, batch.rtt) = (number, rtt);
         }
     }
 
     /// Takes in the batch; packets take `packet_time` seconds at the rate of the path.
     pub fn on_batch(&mut self, now: Time, packet_time: f64) {
-        let (Some((_, newest)), Some(smallest)) = (self.newest.take(), self.smallest.take()) else { return };
-        if let Some((oldest, newest)) = self.sent.take() {
-            self.held_up.add(oldest, newest, core::mem::take(&mut self.packets), now);
+        let Batch { packets, oldest, newest, smallest, rtt, .. } = self.batch;
+        if packets == 0 {
+            return;
         }
+        self.batch.packets = 0;
+        self.held_up.add(oldest, newest, packets, now);
         let now = now.as_secs_f64();
-        let smoothed = self.smoothed.map_or(newest, |smoothed| smoothed + (newest - smoothed) / 8.0);
+        let smoothed = self.smoothed.map_or(rtt, |smoothed| smoothed + (rtt - smoothed) / 8.0);
         self.smoothed = Some(smoothed);
-        if let Some(last) = self.last.replace(newest) {
-            let before = core::mem::replace(&mut self.difference, newest - last);
-            let step = if before * self.difference < 0.0 { before.abs().min(self.difference.abs()) } else { 0.0 };
+        if let Some(last) = self.last.replace(rtt) {
+            let before = core::mem::replace(&mut self.difference, rtt - last);
+            let step = if before * self.difference < 0.0 { smaller(before.abs(), self.difference.abs()) } else { 0.0 };
             self.step += (step - self.step) / 16.0;
         }
         let gap = self.last_batch.map_or(0.0, |last| now - last);
         self.last_batch = Some(now);
-        self.longest_gap = self.longest_gap.max(gap);
-        let window = (smoothed / 2.0).min(STANDING_SECONDS).max(STANDING_PACKETS * packet_time).max(GAPS * self.gap);
+        self.longest_gap = larger(self.longest_gap, gap);
+        let window = larger(smaller(smoothed / 2.0, STANDING_SECONDS), STANDING_PACKETS * packet_time);
+        let window = larger(window, GAPS * self.gap);
         self.standing.update(now, smallest, window);
         self.base.update(now, smallest, self.memory);
-        self.mean += (self.excess() - self.mean) * (gap / smoothed.max(gap).max(f64::MIN_POSITIVE));
+        self.mean += (self.excess() - self.mean) * (gap / larger(larger(smoothed, gap), f64::MIN_POSITIVE));
     }
 
     /// The smallest round-trip time there is without a queue; zero before the first sample.
@@ -132,8 +145,8 @@ impl Delay {
     pub fn queue(&self) -> f64 {
         let of_hosts = if self.base() < HOSTS_MATTER { OF_HOSTS } else { 0.0 };
         let is_noise = self.has_background() && self.noise() > self.background;
-        let excess = if is_noise { self.excess().min(self.mean) } else { self.excess() };
-        (excess - self.background.max(of_hosts)).max(0.0)
+        let excess = if is_noise { smaller(self.excess(), self.mean) } else { self.excess() };
+        larger(excess - larger(self.background, of_hosts), 0.0)
     }
 
     /// What remains of the excess when nothing of it can be ours.

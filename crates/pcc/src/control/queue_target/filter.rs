@@ -11,6 +11,7 @@ pub(super) struct WindowedMax {
 
 impl WindowedMax {
     /// Adds a value that was seen at `now`, any number that doesn't fall, and forgets what is older than `window`.
+    #[inline]
     pub fn update(&mut self, now: f64, value: f64, window: f64) {
         let sample = (now, value);
         if !self.is_set || value >= self.best[0].1 || now - self.best[2].0 > window {

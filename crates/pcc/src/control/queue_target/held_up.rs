@@ -2,7 +2,7 @@
 //! a queue, for a queue lets them go one after the other. It does so at once if many flows that filled it stop together, but that is rare.
 
 use super::config::NoiseConfig;
-use crate::units::Time;
+use crate::units::{Time, larger, smaller};
 
 /// A packet counts as much as one in so many that were before; in the usual mean, in so many of those.
 const MEMORY: f64 = 15.0;
@@ -34,6 +34,7 @@ impl HeldUp {
 
     /// Takes in `packets` packets that were acknowledged at once: when the oldest and the newest were sent, and when that was. Those that
     /// are older than the ones before tell nothing.
+    #[inline]
     pub fn add(&mut self, oldest: Time, newest: Time, packets: u32, acked: Time) {
         let Some((before, last)) = self.newest else {
             self.newest = Some((newest, acked));
@@ -44,20 +45,20 @@ impl HeldUp {
         }
         self.newest = Some((newest, acked));
         let oldest = oldest.max(before);
-        let [apart, gap, span] =
-            [oldest.since(before), acked.since(last), newest.since(oldest)].map(|time| time.as_secs_f64());
+        let (apart, gap) = (oldest.seconds_since(before), acked.seconds_since(last));
+        let span = newest.seconds_since(oldest);
         let first = if gap <= self.config.together * apart { self.longer + apart - gap } else { 0.0 };
         self.longer = first + span;
         let (held_up, packets) = (first + span / 2.0, f64::from(packets));
         self.mean += (held_up - self.mean) * packets / (packets + MEMORY);
-        self.largest = self.largest.max(self.mean);
+        self.largest = larger(self.largest, self.mean);
         self.seen += packets;
-        self.usual += (held_up - self.usual) * packets / self.seen.min(packets + USUAL_MEMORY);
+        self.usual += (held_up - self.usual) * packets / smaller(self.seen, packets + USUAL_MEMORY);
     }
 
     /// The delay that may be noise.
     pub fn noise(&self) -> f64 {
-        self.config.reach * self.largest.min(UNUSUAL * self.usual)
+        self.config.reach * smaller(self.largest, UNUSUAL * self.usual)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::QueueTargetConfig;
 use crate::control::Limits;
-use crate::units::Rate;
+use crate::units::{Rate, larger, smaller};
 
 /// The round-trip time that is assumed before the first sample, in seconds.
 pub(super) const INITIAL_RTT: f64 = 0.1;
@@ -21,7 +21,7 @@ pub(super) fn of_window(
     bytes: f64,
     packet: f64,
 ) -> Limits {
-    let seconds = rtt.unwrap_or(INITIAL_RTT).max(SHORTEST);
+    let seconds = larger(rtt.unwrap_or(INITIAL_RTT), SHORTEST);
     let rate = match (starting, rtt) {
         (true, None) if config.first_rate.is_zero() => bytes / FIRST_SECONDS,
         (true, _) => START_PACING * bytes / seconds,
@@ -31,6 +31,6 @@ pub(super) fn of_window(
     let most = 2.0 * config.bounds.max.bytes_per_sec() * seconds + 2.0 * packet;
     Limits {
         rate: config.bounds.clamp(Rate::from_bits_per_sec(8.0 * rate)),
-        in_flight: bytes.min(most).max(1.0) as u64,
+        in_flight: larger(smaller(bytes, most), 1.0) as u64,
     }
 }

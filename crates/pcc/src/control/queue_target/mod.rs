@@ -31,7 +31,7 @@ pub use config::{DrainConfig, GrowthConfig, LossConfig, NoiseConfig, QueueTarget
 use super::{Cut, Limits, PathState, Phase, RateControl};
 use crate::contract::AckedPacket;
 use crate::monitor::{IntervalPlan, Measurement, Role};
-use crate::units::{Rate, Time};
+use crate::units::{Rate, Time, larger, smaller};
 use crate::utility::Utility;
 use competition::Competition;
 use delay::Delay;
@@ -141,8 +141,8 @@ impl QueueTargetControl {
 
     /// The window that counts, in packets.
     fn current_window(&self) -> f64 {
-        let window = self.window.packets.min(self.loss.cap);
-        let window = self.competition.drain_window().map_or(window, |drain| window.min(drain));
+        let window = smaller(self.window.packets, self.loss.cap);
+        let window = self.competition.drain_window().map_or(window, |drain| smaller(window, drain));
         window.clamp(LEAST, MOST)
     }
 
@@ -293,13 +293,14 @@ impl RateControl for QueueTargetControl {
                 if !self.is_draining() && !self.loss.is_testing() {
                     let wanted = self.wanted + self.competition.more;
                     // The packets that don't wait, and those that should: the fixed point is the utility's optimum.
-                    let target = self.window.packets * (1.0 - queue / standing.max(1e-6)) + wanted;
+                    let target = self.window.packets * (1.0 - queue / larger(standing, 1e-6)) + wanted;
                     if target < self.window.packets || self.used {
                         let far = self.competition.competes && FAR * self.window.packets < target;
                         let fastest = if self.delay.has_background() && !far { CAREFUL } else { FAST };
                         let known = if queue <= packet_time { self.pipe() } else { 0.0 };
                         self.window.step(target, known, packets, fastest);
-                        self.window.packets = self.window.packets.clamp(LEAST, MOST.min(self.loss.cap.max(LEAST)));
+                        self.window.packets =
+                            self.window.packets.clamp(LEAST, smaller(MOST, larger(self.loss.cap, LEAST)));
                     }
                 }
             }

@@ -1,5 +1,7 @@
 //! The inner loop: a window that moves towards a number of packets in the queue (Copa, NSDI 2018, section 2.1).
 
+use crate::units::{larger, smaller};
+
 /// Round trips in one direction before the velocity doubles.
 const STEADY_ROUNDS: u32 = 3;
 /// Down, the window goes this part of the way in a round trip.
@@ -31,12 +33,14 @@ impl Window {
         if up != self.up {
             (self.up, self.velocity, self.rounds) = (up, 1.0, 0);
         }
-        let part = (acked / self.packets).min(1.0);
+        let part = smaller(acked / self.packets, 1.0);
         if up {
-            self.packets += self.velocity.max(UP * (known - self.packets)).min(self.packets * fastest).max(1.0) * part;
+            let step = larger(self.velocity, UP * (known - self.packets));
+            self.packets += larger(smaller(step, self.packets * fastest), 1.0) * part;
         } else {
-            let step = self.velocity.max(DOWN * (self.packets - target)).min((self.packets * 2.0 * fastest).max(1.0));
-            self.packets = (self.packets - step * part).max(target);
+            let step = larger(self.velocity, DOWN * (self.packets - target));
+            let step = smaller(step, larger(self.packets * 2.0 * fastest, 1.0));
+            self.packets = larger(self.packets - step * part, target);
         }
     }
 
