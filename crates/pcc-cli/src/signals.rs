@@ -33,9 +33,8 @@ impl Signals {
 /// Waits for the first one; forever where they can't be heard.
 pub async fn interrupted() {
     #[cfg(test)]
-    if simulation::process().is_some() {
-        // There is nobody to send one.
-        return std::future::pending().await;
+    if let Some(process) = simulation::process() {
+        return process.interrupted().await;
     }
     match Signals::new() {
         Ok(mut signals) => signals.next().await,

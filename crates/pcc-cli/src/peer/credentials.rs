@@ -36,7 +36,9 @@ impl Credentials {
     pub fn generate() -> Result<Self> {
         let failed = |e| Failure::new(Kind::Other, format!("cannot make a certificate: {e}"));
         let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ED25519).map_err(failed)?;
-        let params = rcgen::CertificateParams::new(vec![NAME.to_owned()]).map_err(failed)?;
+        let mut params = rcgen::CertificateParams::new(vec![NAME.to_owned()]).map_err(failed)?;
+        // One made from the key, as rcgen does it, is sometimes shorter: nothing that is sent may depend on a key's value.
+        params.serial_number = Some(1_u64.into());
         let certificate = params.self_signed(&key).map_err(failed)?.der().to_vec();
         Ok(Self { certificate, key: key.serialize_der() })
     }

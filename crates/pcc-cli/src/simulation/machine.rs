@@ -2,6 +2,7 @@
 
 use super::network::{Network, VirtualRuntime};
 use std::cell::RefCell;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,24 +22,53 @@ pub fn process() -> Option<Process> {
     RUNNING.with_borrow(Clone::clone)
 }
 
+/// What becomes of a process.
+#[derive(Clone, Copy, Debug)]
+pub enum Fate {
+    /// It comes to its own end.
+    Ends,
+    /// It is killed after so many acts.
+    IsKilled(u64),
+    /// It is asked to end, as by Ctrl-C, after so many acts.
+    IsInterrupted(u64),
+}
+
 /// What a process is to those that work for it.
 #[derive(Clone, Debug)]
 pub struct Process {
     network: Network,
-    /// What it may still do.
-    acts: Arc<AtomicU64>,
-    killed: Arc<Notify>,
     seed: u64,
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    fate: Fate,
+    /// How much it has done.
+    acts: AtomicU64,
+    killed: Notify,
+    interrupted: Notify,
 }
 
 impl Process {
     /// Notes that it does something; whether it still lives.
     pub fn acts(&self) -> bool {
-        let left = self.acts.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-        if left.is_err() {
-            self.killed.notify_one();
+        let Inner { fate, acts, killed, interrupted } = &*self.inner;
+        let before = acts.fetch_add(1, Ordering::Relaxed);
+        match *fate {
+            Fate::IsKilled(after) if before >= after => {
+                killed.notify_one();
+                return false;
+            }
+            Fate::IsInterrupted(after) if before == after => interrupted.notify_one(),
+            _ => {}
         }
-        left.is_ok()
+        before < DEAD
+    }
+
+    /// Waits until it is asked to end.
+    pub async fn interrupted(&self) {
+        self.inner.interrupted.notified().await;
     }
 
     /// Does what is done on another thread, while all else waits.
@@ -63,7 +93,15 @@ impl Process {
         fastrand::Rng::with_seed(self.seed).fill(&mut seed);
         seed
     }
+
+    /// Where it binds sockets for which no address is named: not where somebody may want a port again that it had.
+    pub fn address(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, 0).into()
+    }
 }
+
+/// More acts than anybody has. The dead say nothing.
+const DEAD: u64 = u64::MAX / 2;
 
 /// What a step led to.
 pub enum Step<T> {
@@ -86,14 +124,14 @@ pub struct Machine<T> {
 }
 
 impl<T> Machine<T> {
-    /// Starts a process, which is killed after so many acts.
-    pub fn start(network: &Network, seed: u64, acts: u64, main: impl Future<Output = T> + 'static) -> Self {
+    /// Starts a process.
+    pub fn start(network: &Network, seed: u64, fate: Fate, main: impl Future<Output = T> + 'static) -> Self {
         // After each task the process may be found to be killed.
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).event_interval(1).build();
         let runtime = runtime.expect("a runtime");
         let began = runtime.block_on(async { Instant::now() });
-        let (acts, killed) = (Arc::new(AtomicU64::new(acts)), Arc::default());
-        let process = Process { network: network.clone(), acts, killed, seed };
+        let inner = Inner { fate, acts: AtomicU64::new(0), killed: Notify::new(), interrupted: Notify::new() };
+        let process = Process { network: network.clone(), seed, inner: Arc::new(inner) };
         Self { main: Box::pin(main), runtime, process, began, ran: Duration::ZERO }
     }
 
@@ -102,7 +140,7 @@ impl<T> Machine<T> {
         self.ran += time;
         let until = self.began + self.ran;
         RUNNING.set(Some(self.process.clone()));
-        let (main, killed) = (&mut self.main, &self.process.killed);
+        let (main, killed) = (&mut self.main, &self.process.inner.killed);
         let step = self.runtime.block_on(async {
             tokio::select! {
                 biased;
@@ -114,11 +152,15 @@ impl<T> Machine<T> {
         RUNNING.set(None);
         step
     }
+
+    /// How much the process has done so far.
+    pub fn acts(&self) -> u64 {
+        self.process.inner.acts.load(Ordering::Relaxed)
+    }
 }
 
 impl<T> Drop for Machine<T> {
     fn drop(&mut self) {
-        // The dead say nothing.
-        self.process.acts.store(0, Ordering::Relaxed);
+        self.process.inner.acts.store(DEAD, Ordering::Relaxed);
     }
 }

@@ -3,10 +3,10 @@
 use super::machine::Process;
 use noq::udp::{RecvMeta, Transmit};
 use noq::{AsyncTimer, AsyncUdpSocket, Runtime, TokioRuntime, UdpSender};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, IoSliceMut};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
@@ -27,14 +27,13 @@ struct State {
     trace: DefaultHasher,
     /// On their way, by when they arrive and by number.
     packets: BTreeMap<(Duration, u64), Packet>,
-    /// By port: all are on this machine, and have ports of their own.
-    inboxes: HashMap<u16, Inbox>,
+    inboxes: BTreeMap<SocketAddr, Inbox>,
 }
 
 #[derive(Debug)]
 struct Packet {
     from: SocketAddr,
-    to: u16,
+    to: SocketAddr,
     data: Vec<u8>,
 }
 
@@ -48,7 +47,7 @@ impl Network {
     /// One that takes this long, and loses this share of all packets.
     pub fn new(seed: u64, delay: Duration, loss: f64) -> Self {
         let rng = fastrand::Rng::with_seed(seed);
-        let (packets, inboxes) = (BTreeMap::new(), HashMap::new());
+        let (packets, inboxes) = (BTreeMap::new(), BTreeMap::new());
         let (now, sent, trace) = (Duration::ZERO, 0, DefaultHasher::new());
         Self(Arc::new(Mutex::new(State { rng, delay, loss, now, sent, trace, packets, inboxes })))
     }
@@ -78,20 +77,20 @@ impl Network {
         self.state().packets.is_empty()
     }
 
-    /// How many packets were sent so far, and a number that says when and how long they were.
+    /// How many packets were sent so far, and a number that says by whom, when and how long they were.
     pub fn sent(&self) -> (u64, u64) {
         let state = self.state();
         (state.sent, state.trace.finish())
     }
 
-    fn send(&self, from: SocketAddr, to: SocketAddr, data: &[u8]) {
+    fn send(&self, who: &Process, from: SocketAddr, to: SocketAddr, data: &[u8]) {
         let mut state = self.state();
         state.sent += 1;
-        let what = (state.now, data.len());
+        let what = (who.seed(), state.now, data.len());
         what.hash(&mut state.trace);
         if state.rng.f64() >= state.loss {
             let key = (state.now + state.delay, state.sent);
-            state.packets.insert(key, Packet { from, to: to.port(), data: data.to_vec() });
+            state.packets.insert(key, Packet { from, to, data: data.to_vec() });
         }
     }
 }
@@ -114,7 +113,7 @@ impl Runtime for VirtualRuntime {
 
     fn wrap_udp_socket(&self, place: UdpSocket) -> io::Result<Box<dyn AsyncUdpSocket>> {
         let address = place.local_addr()?;
-        self.network.state().inboxes.insert(address.port(), Inbox::default());
+        self.network.state().inboxes.insert(address, Inbox::default());
         let place = Arc::new(place);
         Ok(Box::new(Socket { place, address, process: self.process.clone(), network: self.network.clone() }))
     }
@@ -136,7 +135,7 @@ struct Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         if Arc::strong_count(&self.place) == 1 {
-            self.network.state().inboxes.remove(&self.address.port());
+            self.network.state().inboxes.remove(&self.address);
         }
     }
 }
@@ -153,17 +152,13 @@ impl AsyncUdpSocket for Socket {
         meta: &mut [RecvMeta],
     ) -> Poll<io::Result<usize>> {
         let mut state = self.network.state();
-        let Some(inbox) = state.inboxes.get_mut(&self.address.port()) else { return Poll::Pending };
+        let Some(inbox) = state.inboxes.get_mut(&self.address) else { return Poll::Pending };
         let Some(Packet { from, data, .. }) = inbox.packets.pop_front() else {
             inbox.reader = Some(cx.waker().clone());
             return Poll::Pending;
         };
         bufs[0][..data.len()].copy_from_slice(&data);
-        let addr = match (self.address, from.ip()) {
-            (SocketAddr::V6(_), IpAddr::V4(ip)) => (ip.to_ipv6_mapped(), from.port()).into(),
-            _ => from,
-        };
-        (meta[0].addr, meta[0].len, meta[0].stride) = (addr, data.len(), data.len());
+        (meta[0].addr, meta[0].len, meta[0].stride) = (from, data.len(), data.len());
         Poll::Ready(Ok(1))
     }
 
@@ -178,11 +173,9 @@ impl AsyncUdpSocket for Socket {
 
 impl UdpSender for Socket {
     fn poll_send(self: Pin<&mut Self>, transmit: &Transmit<'_>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let ip = Some(self.address.ip()).filter(|ip| !ip.is_unspecified());
-        let from = SocketAddr::new(ip.unwrap_or(Ipv4Addr::LOCALHOST.into()), self.address.port());
         for data in transmit.contents.chunks(transmit.segment_size.unwrap_or(transmit.contents.len().max(1))) {
             if self.process.acts() {
-                self.network.send(from, transmit.destination, data);
+                self.network.send(&self.process, self.address, transmit.destination, data);
             }
         }
         Poll::Ready(Ok(()))

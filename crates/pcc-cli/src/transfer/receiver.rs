@@ -118,6 +118,7 @@ impl Receiver {
     /// Serves all senders that connect, until the transfer is complete.
     pub async fn receive(mut self) -> Result<()> {
         let result = tokio::select! {
+            biased;
             result = self.serve() => result,
             () = interrupted() => Err(Failure::interrupted()),
         };

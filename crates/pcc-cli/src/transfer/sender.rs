@@ -142,6 +142,7 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     let work = sender.keep_trying(source);
     tokio::pin!(work);
     let result = tokio::select! {
+        biased;
         result = &mut work => result,
         () = interrupted() => Err(Failure::interrupted()),
     };

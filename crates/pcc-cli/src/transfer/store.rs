@@ -13,7 +13,7 @@ use super::there::There;
 use crate::failure::{Context, Failure, Kind, Result};
 use cap_std::fs::{OpenOptions, OpenOptionsExt, Permissions, PermissionsExt};
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub struct Store {
     pub(super) finished: Bitmap,
     unfinished: usize,
     /// Of files with some blocks: the hashes of these, until the file is verified.
-    pub(super) partial: HashMap<u32, Partial>,
+    pub(super) partial: BTreeMap<u32, Partial>,
     roots: HashMap<u32, [u8; 32]>,
     open: Option<(u32, std::fs::File)>,
     pub(super) stored: u64,
@@ -84,7 +84,7 @@ impl Store {
             have: Bitmap::new(manifest.blocks),
             finished: Bitmap::new(manifest.entries.len() as u64),
             unfinished: manifest.entries.len(),
-            partial: HashMap::new(),
+            partial: BTreeMap::new(),
             roots: HashMap::new(),
             open: None,
             stored: 0,

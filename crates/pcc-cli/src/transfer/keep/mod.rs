@@ -97,6 +97,10 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     let mut door = Door::<Hello>::open(endpoint.clone(), ticket.secret);
     loop {
         tokio::select! {
+            biased;
+            () = signals.next() => break,
+            Some(over) = transfers.tasks.join_next() => transfers.remove(over),
+            // Last, because strangers decide how often it comes.
             arrival = door.next() => match arrival {
                 Some((address, Ok(peer))) => {
                     let turned_away = match senders.contains(&peer.sender) {
@@ -111,8 +115,6 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
                 Some((address, Err(failure))) => reporter.refused(address, &failure),
                 None => return Err(Failure::new(Kind::Other, "the network endpoint closed")),
             },
-            Some(over) = transfers.tasks.join_next() => transfers.remove(over),
-            () = signals.next() => break,
         }
     }
     // Senders try again for a while, and by then there may be a new receiver.
@@ -229,6 +231,12 @@ async fn transfer(
     let result = loop {
         let is_idle = slot.is_idle();
         tokio::select! {
+            biased;
+            over = slot.next() => match over {
+                Ok(true) => break Ok(()),
+                Ok(false) => {}
+                Err(failure) => break Err(failure),
+            },
             arrival = peers.recv() => match arrival {
                 Some((address, peer)) => {
                     if let Err(failure) = slot.begin(address, peer).await {
@@ -236,11 +244,6 @@ async fn transfer(
                     }
                 }
                 None => break Err(Failure::interrupted()),
-            },
-            over = slot.next() => match over {
-                Ok(true) => break Ok(()),
-                Ok(false) => {}
-                Err(failure) => break Err(failure),
             },
             () = sleep(LINGER), if is_idle => {
                 break Err(Failure::new(Kind::LostPeer, "the sender did not come back; what is there stays for when it does"));

@@ -1,8 +1,8 @@
-//! Sender and receiver as they are, in virtual time, with kills of either and a network that loses packets.
+//! Sender and receiver as they are, in virtual time, with either stopped now and then, and a network that loses packets.
 
 use super::Place;
 use crate::failure::{Kind, Result};
-use crate::simulation::{Machine, Network, Step};
+use crate::simulation::{Fate, Machine, Network, Step};
 use crate::transfer::choice::Welcome;
 use crate::transfer::progress::Reporter;
 use crate::transfer::receiver::{Options, Receiver};
@@ -23,8 +23,8 @@ const LONGEST: Duration = Duration::from_millis(500);
 const END: Duration = Duration::from_secs(3600);
 /// How long the receiver may run after the sender.
 const ENOUGH: Duration = Duration::from_secs(300);
-/// How often each side is killed at most.
-const KILLS: usize = 3;
+/// How often each side is stopped at most.
+const STOPS: usize = 3;
 /// A process does about so much in all.
 const ACTS: f64 = 1500.0;
 
@@ -39,12 +39,50 @@ pub enum Event<'a> {
     Received,
 }
 
+/// What a transfer goes through.
+pub struct Plan {
+    pub seed: u64,
+    pub delay: Duration,
+    /// The share of packets that are lost.
+    pub loss: f64,
+    /// What becomes of the first processes of the receiver and of the sender, the last one first.
+    /// Later ones end by themselves.
+    pub fates: [Vec<Fate>; 2],
+}
+
+impl Plan {
+    /// As a seed has it.
+    pub fn drawn(seed: u64) -> Self {
+        let rng = &mut Rng::with_seed(seed);
+        let delay = Duration::from_millis(rng.u64(1..60));
+        let loss = [0.0, 0.01, 0.1][rng.usize(..3)];
+        let mut fates = || (0..rng.usize(..=STOPS)).map(|_| fate(rng)).collect();
+        Self { seed, delay, loss, fates: [fates(), fates()] }
+    }
+}
+
+fn fate(rng: &mut Rng) -> Fate {
+    let acts = ACTS.powf(rng.f64()) as u64;
+    if rng.u32(..4) > 0 { Fate::IsKilled(acts) } else { Fate::IsInterrupted(acts) }
+}
+
+/// What came of a plan.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Course {
+    /// Starts and ends of processes, and all packets.
+    pub events: Vec<String>,
+    /// How much the last process of the receiver did, and that of the sender.
+    pub acts: [u64; 2],
+}
+
 /// One side: the process, if it runs, and what is to become of it.
 struct Side {
+    name: &'static str,
     machine: Option<Machine<Result<()>>>,
-    /// After how many acts each of the next processes is killed.
-    kills: Vec<u64>,
+    fates: Vec<Fate>,
     starts_at: Duration,
+    /// How much the last process did.
+    acts: u64,
 }
 
 /// How a step of a side ended.
@@ -55,34 +93,34 @@ enum After {
 }
 
 impl Side {
-    fn new(rng: &mut Rng) -> Self {
-        let kills = (0..rng.usize(..=KILLS)).map(|_| ACTS.powf(rng.f64()) as u64).collect();
-        Self { machine: None, kills, starts_at: Duration::ZERO }
+    fn new(name: &'static str, fates: Vec<Fate>) -> Self {
+        Self { name, machine: None, fates, starts_at: Duration::ZERO, acts: 0 }
     }
 
     /// Starts it if it is time to.
-    fn start(&mut self, world: &World, seed: u64, main: impl FnOnce() -> Main) {
+    fn start(&mut self, world: &mut World, seed: u64, main: impl FnOnce() -> Main) {
         if self.machine.is_none() && world.now >= self.starts_at {
-            let acts = self.kills.pop().unwrap_or(u64::MAX);
-            self.machine = Some(Machine::start(&world.network, seed, acts, main()));
+            let fate = self.fates.pop().unwrap_or(Fate::Ends);
+            world.note(format!("{} starts and {fate:?}", self.name));
+            self.machine = Some(Machine::start(&world.network, seed, fate, main()));
         }
     }
 
     fn step(&mut self, world: &mut World, time: Duration) -> After {
         let Some(machine) = &mut self.machine else { return After::Runs };
-        let after = match machine.step(time) {
+        let step = machine.step(time);
+        self.acts = machine.acts();
+        let (after, how) = match step {
             Step::Runs => return After::Runs,
-            Step::Ended(Ok(())) => After::Done,
+            Step::Ended(Ok(())) => (After::Done, "done".to_owned()),
             Step::Ended(Err(failure)) => {
-                world.log.push(format!("{:?}: {failure}", world.now));
                 assert!(failure.kind != Kind::Corrupt, "{failure}");
-                After::Again
+                // Without the message, which has addresses in it.
+                (After::Again, format!("{:?}", failure.kind))
             }
-            Step::Killed => {
-                world.log.push(format!("{:?}: killed", world.now));
-                After::Again
-            }
+            Step::Killed => (After::Again, "killed".to_owned()),
         };
+        world.note(format!("{}: {how} after {} acts", self.name, self.acts));
         self.machine = None;
         self.starts_at = world.now + Duration::from_millis(world.rng.u64(..10_000));
         after
@@ -95,26 +133,29 @@ struct World {
     network: Network,
     rng: Rng,
     now: Duration,
-    log: Vec<String>,
+    events: Vec<String>,
 }
 
-/// Transfers what is in a place to a folder, on an address of its own, as the seed has it; tells what happened.
-/// The error says how it did not come to its end.
+impl World {
+    fn note(&mut self, what: String) {
+        self.events.push(format!("{:?}: {what}", self.now));
+    }
+}
+
+/// Transfers what is in a place to a folder, on an address of its own. The error says how it did not come to its end.
 pub fn transfer(
     place: &Place,
     to: &Path,
     address: SocketAddr,
-    seed: u64,
+    plan: Plan,
     watch: impl Fn(Event<'_>),
-) -> std::result::Result<Vec<String>, String> {
+) -> std::result::Result<Course, String> {
+    let Plan { seed, delay, loss, fates: [receivers, senders] } = plan;
     // Of whoever draws random numbers of its own: a controller, a connection's address.
     fastrand::seed(seed);
-    let mut rng = Rng::with_seed(seed);
-    let delay = Duration::from_millis(rng.u64(1..60));
-    let loss = [0.0, 0.01, 0.1][rng.usize(..3)];
-    let (mut receiver, mut sender) = (Side::new(&mut rng), Side::new(&mut rng));
-    let network = Network::new(seed, delay, loss);
-    let mut world = World { network, rng, now: Duration::ZERO, log: Vec::new() };
+    let (mut receiver, mut sender) = (Side::new("receiver", receivers), Side::new("sender", senders));
+    let (network, rng) = (Network::new(seed, delay, loss), Rng::with_seed(seed));
+    let mut world = World { network, rng, now: Duration::ZERO, events: Vec::new() };
     let ticket = Rc::new(RefCell::new(None));
     let mut invited = false;
     let (mut received, mut sent) = (false, None);
@@ -126,7 +167,7 @@ pub fn transfer(
         world.now += time;
         world.network.step(time);
         if !received {
-            receiver.start(&world, seed, || receive(place, to, address, ticket.clone()));
+            receiver.start(&mut world, seed, || receive(place, to, address, ticket.clone()));
         }
         if let Some(ticket) = &*ticket.borrow()
             && !received
@@ -135,7 +176,7 @@ pub fn transfer(
             if !std::mem::replace(&mut invited, true) {
                 watch(Event::Invited(ticket));
             }
-            sender.start(&world, seed ^ 1, || send(place, ticket.clone()));
+            sender.start(&mut world, seed ^ 1, || send(place, ticket.clone()));
         }
         if let After::Done = receiver.step(&mut world, time) {
             received = true;
@@ -150,12 +191,12 @@ pub fn transfer(
             break;
         }
         if world.now > END {
-            return Err(format!("no end: {:#?}", world.log));
+            return Err(format!("no end: {:#?}", world.events));
         }
     }
     let (packets, trace) = world.network.sent();
-    world.log.push(format!("{packets} packets in {:?}, {trace:x}", world.now));
-    Ok(world.log)
+    world.note(format!("{packets} packets, {trace:x}"));
+    Ok(Course { events: world.events, acts: [receiver.acts, sender.acts] })
 }
 
 /// `pcc recv`.

@@ -1,17 +1,20 @@
 //! Both ends live through kills, lost packets and cuts of the power, in virtual time: a transfer as a seed has it runs in a
 //! process that is watched; then come cuts at moments of it, and after each both ends once more.
 
-use super::both_ends::{Event, transfer};
+use super::both_ends::{Event, Plan, transfer};
 use super::cut::Cut;
-use super::restart::Left;
-use super::{INVITED, PLACE, Place, RECEIVED, SEED, SENT, own_address, skipped};
+use super::disk::Op;
+use super::restart::{Left, sent_in};
+use super::{INVITED, PLACE, Place, RECEIVED, SEED, SENT, number, on_all_cores, own_address, skipped};
+use crate::transfer::manifest::STAGING_PREFIX;
 use fastrand::Rng;
 use std::fs;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many lives are tried in all, if that is to be more than by default, and from which seed on.
 const LIVES: &str = "PCC_LIVES";
 const FIRST: &str = "PCC_LIVES_SEED";
+/// Of the addresses of this process, one for who is not watched.
+const UNWATCHED: u64 = 100;
 /// How often the power is cut in each of these, always at another moment.
 const CUTS: u64 = 10;
 
@@ -33,8 +36,8 @@ fn note(place: &Place, event: Event<'_>) {
 fn transfers_in_virtual_time() {
     let (Some(folder), Ok(seed)) = (std::env::var_os(PLACE), std::env::var(SEED)) else { return };
     let place = Place { folder: folder.into(), _temporary: None };
-    let to = place.disk().join("to");
-    transfer(&place, &to, own_address(0), seed.parse().unwrap(), |event| note(&place, event)).unwrap();
+    let plan = Plan::drawn(seed.parse().unwrap());
+    transfer(&place, &place.to(), own_address(0), plan, |event| note(&place, event)).unwrap();
 }
 
 /// Both ends run as this seed has it, at some moments the power is cut, and both ends go on.
@@ -50,7 +53,7 @@ fn try_lives(seed: u64, thread: u64) -> Result<(), String> {
         let result = left.check().and_then(|starts| match starts {
             // A sender would be told that all is there.
             true if left.missing().is_empty() => runtime.block_on(left.restart()),
-            true => transfer(&place, &left.to(), own_address(thread + 1), rng.u64(..), |_| {}).map(drop),
+            true => transfer(&place, &left.to(), own_address(thread + 1), Plan::drawn(rng.u64(..)), |_| {}).map(drop),
             false => Ok(()),
         });
         if let Err(why) = result.and_then(|()| left.check_end()) {
@@ -60,46 +63,50 @@ fn try_lives(seed: u64, thread: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// All but the order in which tokio asks the branches of a `select!`.
-#[test]
-fn a_seed_decides_nearly_all() {
-    const SEEDS: u64 = 20;
-    let place = Place::new();
-    let runs = |seed| {
-        let run = || {
-            let to = place.disk().join("to");
-            let mut events = transfer(&place, &to, own_address(0), seed, |_| {}).unwrap();
-            fs::remove_dir_all(to).unwrap();
-            // The last one is of all packets.
-            events.pop()
-        };
-        (run(), run())
-    };
-    let same = (0..SEEDS).filter(|&seed| matches!(runs(seed), (first, second) if first == second)).count() as u64;
-    assert!(same >= SEEDS * 3 / 4, "{same} of {SEEDS} seeds led to the same packets twice");
-}
-
 #[test]
 fn both_ends_in_virtual_time() {
-    let lives: u64 = std::env::var(LIVES).map_or(1000, |lives| lives.parse().expect("a number of lives"));
-    let next = AtomicU64::new(std::env::var(FIRST).map_or(0, |seed| seed.parse().expect("a seed")));
-    let end = next.load(Ordering::Relaxed) + lives.div_ceil(CUTS);
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
-    std::thread::scope(|scope| {
-        for thread in 0..threads {
-            let next = &next;
-            scope.spawn(move || {
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= end {
-                        return;
-                    }
-                    if let Err(why) = try_lives(seed, thread) {
-                        return skipped(&why);
-                    }
-                }
-            });
+    let first: u64 = std::env::var(FIRST).map_or(0, |seed| seed.parse().expect("a seed"));
+    let lives = number(LIVES).unwrap_or(1000);
+    match on_all_cores(first..first + lives.div_ceil(CUTS), |thread, seed| try_lives(seed, thread)) {
+        Ok(()) => println!("{lives} lives"),
+        Err(why) => skipped(&why),
+    }
+}
+
+/// Whatever has a value of its own in each run, such as keys, ports and names of temporary folders, decides nothing, but for what
+/// `simulation` names, which comes up in few seeds.
+#[test]
+fn a_seed_decides_nearly_all() {
+    let course = |seed| {
+        let place = Place::new();
+        let course = transfer(&place, &place.to(), own_address(UNWATCHED), Plan::drawn(seed), |_| {}).unwrap();
+        (course, sent_in(&place.to()))
+    };
+    let took_two: Vec<u64> = (0..50).filter(|&seed| course(seed) != course(seed)).collect();
+    assert!(took_two.len() <= 3, "seeds {took_two:?} took two courses");
+}
+
+/// An operation; the staging folder without the part of its name that is made from the secret.
+fn shown(op: &Op) -> String {
+    const RANDOM: usize = 12;
+    let op = format!("{op:?}");
+    match op.split_once(STAGING_PREFIX) {
+        Some((before, name)) => format!("{before}{STAGING_PREFIX}{}", &name[RANDOM..]),
+        None => op,
+    }
+}
+
+/// The same of every operation on the disk.
+#[test]
+fn a_seed_decides_what_is_done_to_the_disk() {
+    let ops = |seed: u64| {
+        let trace = Place::new().watch_test("lives::transfers_in_virtual_time", &seed.to_string())?;
+        Ok::<_, String>(trace.ops.iter().map(shown).collect::<Vec<_>>())
+    };
+    for seed in 0..5 {
+        match (ops(seed), ops(seed)) {
+            (Ok(first), Ok(second)) => assert_eq!(first, second, "seed {seed}"),
+            (Err(why), _) | (_, Err(why)) => return skipped(&why),
         }
-    });
-    println!("{lives} lives");
+    }
 }

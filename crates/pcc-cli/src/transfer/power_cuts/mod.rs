@@ -4,7 +4,7 @@
 //! A real receiver, in a process of its own, takes a transfer over loopback and is watched while it does: `tracer`. From
 //! what it did to its disk follows everything that a cut may leave: `cut`. Such states are made real by the hundred, and the
 //! receiver is started on each: `restart`. The same with both ends in virtual time, where either may be killed at any moment,
-//! before a cut and after it: `both_ends`, `lives`.
+//! before a cut and after it: `both_ends`, `lives`. And either stopped at each moment, without a cut: `stops`.
 
 // The registers of a process that is watched are those of this architecture.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -14,6 +14,7 @@ mod cut;
 mod disk;
 mod lives;
 mod restart;
+mod stops;
 mod tracer;
 
 use super::choice::Welcome;
@@ -28,16 +29,19 @@ use cut::Cut;
 use disk::{Disk, Op};
 use fastrand::Rng;
 use pcc_quic::Transport;
-use restart::Left;
+use restart::{Left, sent_in};
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tracer::{Trace, record};
+use walkdir::WalkDir;
 
 /// How many states are tried in all, if that is to be more than by default.
 const STATES: &str = "PCC_POWER_CUTS";
@@ -96,6 +100,12 @@ impl Place {
         for (name, mode) in [("below/empty", 0o700), ("below", 0o755), ("", 0o755)] {
             fs::set_permissions(tree.join(name), fs::Permissions::from_mode(mode)).unwrap();
         }
+        // Always the same, because a list of files is longer or shorter with them.
+        let time = Timespec { tv_sec: 1_700_000_000, tv_nsec: 123_456_789 };
+        for entry in WalkDir::new(self.source()) {
+            let times = Timestamps { last_access: time, last_modification: time };
+            utimensat(CWD, entry.unwrap().path(), &times, AtFlags::SYMLINK_NOFOLLOW).unwrap();
+        }
     }
 
     fn source(&self) -> PathBuf {
@@ -108,6 +118,17 @@ impl Place {
 
     fn disk(&self) -> PathBuf {
         self.folder.join("disk")
+    }
+
+    /// Where files are received.
+    fn to(&self) -> PathBuf {
+        self.disk().join("to")
+    }
+
+    /// Lines of what is sent and not in this folder.
+    fn missing(&self, to: &Path) -> Vec<String> {
+        let (sent, found) = (sent_in(&self.source()), sent_in(to));
+        sent.into_iter().filter(|line| !found.contains(line)).collect()
     }
 
     fn ticket(&self) -> PathBuf {
@@ -151,7 +172,7 @@ fn transfers() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         let listen = Some(own_address(0));
-        let dir = place.disk().join("to");
+        let dir = place.to();
         let options = Options { dir, listen, advertise: Vec::new(), welcome: Welcome::Anyone, rules: place.rules() };
         let reporter = Arc::new(Reporter::new(false));
         let (receiver, ticket) = Receiver::open(options, reporter.clone()).await.unwrap();
@@ -180,36 +201,49 @@ fn own_address(n: u64) -> SocketAddr {
     ([127, id[1], id[0], n as u8 % 254 + 1], 0).into()
 }
 
+/// A number that whoever runs the tests may set.
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|number| number.parse().unwrap_or_else(|_| panic!("{name} is to be a number")))
+}
+
+/// Does this for each of the numbers, which it gets after that of its thread, until one fails.
+fn on_all_cores(
+    numbers: std::ops::Range<u64>,
+    work: impl Fn(u64, u64) -> Result<(), String> + Sync,
+) -> Result<(), String> {
+    let next = AtomicU64::new(numbers.start);
+    let one_after_the_other = |thread| {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= numbers.end {
+                return Ok(());
+            }
+            work(thread, number)?;
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|thread| scope.spawn(move || one_after_the_other(thread))).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    })
+}
+
 /// Tries some of the states that cuts of this transfer may leave.
 fn try_states(place: &Place, trace: &Trace, old: &Disk) {
-    let states: u64 = std::env::var(STATES).map_or(1000, |states| states.parse().expect("a number of states"));
-    let states = states.div_ceil(TRANSFERS);
-    let next = AtomicU64::new(0);
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= states {
-                        return;
-                    }
-                    // Every moment, one after the other.
-                    let ops = seed as usize % (trace.ops.len() + 1);
-                    let cut = Cut::after(trace, ops, &mut Rng::with_seed(seed));
-                    let left = Left::by(&cut, place, &trace.ops[..ops], old);
-                    let result = left.check().and_then(|starts| match starts {
-                        true => runtime.block_on(left.restart()),
-                        false => Ok(()),
-                    });
-                    if let Err(why) = result {
-                        panic!("{why}\nafter this, state {seed}:\n{cut}");
-                    }
-                }
-            });
-        }
+    let states = number(STATES).unwrap_or(1000).div_ceil(TRANSFERS);
+    let tried = on_all_cores(0..states, |_, seed| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        // Every moment, one after the other.
+        let ops = seed as usize % (trace.ops.len() + 1);
+        let cut = Cut::after(trace, ops, &mut Rng::with_seed(seed));
+        let left = Left::by(&cut, place, &trace.ops[..ops], old);
+        let result = left.check().and_then(|starts| match starts {
+            true => runtime.block_on(left.restart()),
+            false => Ok(()),
+        });
+        result.map_err(|why| format!("{why}\nafter this, state {seed}:\n{cut}"))
     });
+    tried.unwrap_or_else(|why| panic!("{why}"));
     println!("{states} states of {} operations", trace.ops.len());
 }
 

@@ -48,8 +48,8 @@ impl<'a> Left<'a> {
 
     /// Lines of what is sent and not there.
     pub fn missing(&self) -> Vec<String> {
-        let (sent, found) = (sent_in(&self.place.source()), sent_in(&self.to()));
-        sent.into_iter().filter(|line| !found.contains(line) && !is_old_folder(line, &self.old)).collect()
+        let missing = self.place.missing(&self.to()).into_iter();
+        missing.filter(|line| !is_old_folder(line, &self.old)).collect()
     }
 
     /// Checks what must be there; whether the receiver is to be started again.
@@ -71,17 +71,9 @@ impl<'a> Left<'a> {
         Ok(true)
     }
 
-    /// Checks that all is there, and nothing that the next receiver would take for an unfinished transfer.
+    /// Checks that all is there and over.
     pub fn check_end(&self) -> Result<(), String> {
-        let missing = self.missing();
-        if !missing.is_empty() {
-            return Err(format!("in the end {missing:?} is not there"));
-        }
-        match Staging::open(&self.to()).and_then(|staging| staging.bound()) {
-            Ok(None) => Ok(()),
-            Ok(Some(_)) => Err("it is complete, but the next start takes it up again".to_owned()),
-            Err(e) => Err(format!("the next start fails: {e}")),
-        }
+        check_end(&self.missing(), &self.to())
     }
 
     /// Starts the receiver, sends what is missing, and checks again.
@@ -109,8 +101,20 @@ impl<'a> Left<'a> {
     }
 }
 
+/// Checks that nothing is missing, and nothing there that the next receiver would take for an unfinished transfer.
+pub fn check_end(missing: &[String], to: &Path) -> Result<(), String> {
+    if !missing.is_empty() {
+        return Err(format!("in the end {missing:?} is not there"));
+    }
+    match Staging::open(to).and_then(|staging| staging.bound()) {
+        Ok(None) => Ok(()),
+        Ok(Some(_)) => Err("it is complete, but the next start takes it up again".to_owned()),
+        Err(e) => Err(format!("the next start fails: {e}")),
+    }
+}
+
 /// What is in this folder of what is sent, as lines.
-fn sent_in(folder: &Path) -> Vec<String> {
+pub fn sent_in(folder: &Path) -> Vec<String> {
     if !folder.exists() {
         return Vec::new();
     }
