@@ -1,15 +1,14 @@
 //! The controllers of noq-proto, for comparison.
 
-use super::{BYTES, Flow, IN_FLIGHT, RTT, Subject};
+use super::{BYTES, Packet, RTT, Subject};
 use bytes::BytesMut;
 use noq_proto::congestion::{Bbr3Config, Controller, ControllerFactory, CubicConfig, NewRenoConfig};
 use noq_proto::{ClientConfig, DatagramEvent, Endpoint, EndpointConfig, FourTuple, RttEstimator, ServerConfig};
 use noq_proto::{Connection, TransportConfig};
 use std::any::Any;
-use std::hint::black_box;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Its controllers, ready to take events.
 pub fn subjects() -> impl Iterator<Item = (&'static str, Box<dyn Subject>)> {
@@ -21,36 +20,43 @@ pub fn subjects() -> impl Iterator<Item = (&'static str, Box<dyn Subject>)> {
     ];
     factories.into_iter().map(move |(name, factory)| {
         let start = Instant::now();
-        let subject = Noq { flow: Flow::default(), start, rtt, controller: factory.build(start, BYTES as u16) };
+        let subject = Noq { start, rtt, controller: factory.build(start, BYTES as u16) };
         (name, Box::new(subject) as Box<dyn Subject>)
     })
 }
 
 struct Noq {
-    flow: Flow,
     start: Instant,
     rtt: RttEstimator,
     controller: Box<dyn Controller>,
 }
 
+impl Noq {
+    fn time(&self, nanos: u64) -> Instant {
+        self.start + Duration::from_nanos(nanos)
+    }
+}
+
 impl Subject for Noq {
-    fn packet(&mut self) {
-        let (number, outcome) = self.flow.advance();
-        let now = self.start + Flow::sent(number);
-        let controller = &mut self.controller;
-        controller.on_packet_sent(now, BYTES as u16, number);
-        controller.on_sent(now, BYTES, number);
-        if let Some((number, lost)) = outcome {
-            let sent = self.start + Flow::sent(number);
-            if lost {
-                controller.on_packet_lost(BYTES as u16, number, now);
-                controller.on_congestion_event(now, sent, false, false, BYTES, number);
-            } else {
-                controller.on_ack(now, sent, BYTES, number, false, &self.rtt);
-                controller.on_end_acks(now, IN_FLIGHT * BYTES, false, Some(number));
-            }
+    fn on_sent(&mut self, packet: &Packet) {
+        let now = self.time(packet.sent);
+        self.controller.on_packet_sent(now, BYTES as u16, packet.number);
+        self.controller.on_sent(now, BYTES, packet.number);
+    }
+
+    fn on_outcome(&mut self, packet: &Packet, in_flight: u64) {
+        let (now, sent, number) = (self.time(packet.known), self.time(packet.sent), packet.number);
+        if packet.lost {
+            self.controller.on_packet_lost(BYTES as u16, number, now);
+            self.controller.on_congestion_event(now, sent, false, false, BYTES, number);
+        } else {
+            self.controller.on_ack(now, sent, BYTES, number, false, &self.rtt);
+            self.controller.on_end_acks(now, in_flight, false, Some(number));
         }
-        black_box((controller.window(), controller.metrics().pacing_rate));
+    }
+
+    fn limits(&self) -> (u64, Option<f64>) {
+        (self.controller.window(), self.controller.metrics().pacing_rate.map(|rate| rate as f64))
     }
 }
 
