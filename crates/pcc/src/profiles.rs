@@ -261,7 +261,7 @@ pub fn queue_target() -> Profile {
     }
 }
 
-/// A scavenger (Proteus, SIGCOMM 2020, has the idea): [`queue_target`] that wants a hundredth of its packets in the queue, and takes no
+/// A scavenger (Proteus, SIGCOMM 2020, has the idea): [`queue_target()`] that wants a hundredth of its packets in the queue, and takes no
 /// queue for background. With 0.05 packets it has 3.8 % of a link beside one `queue_target`, with 0.03 it has 2.9 % (docs/weights.md).
 pub fn scavenger() -> Profile {
     Profile {
@@ -272,7 +272,7 @@ pub fn scavenger() -> Profile {
     }
 }
 
-/// For bulk transfers, a few at a time: [`queue_target`] that trades delay for share. Its constants are from a search by the bulk objective
+/// For bulk transfers, a few at a time: [`queue_target()`] that trades delay for share. Its constants are from a search by the bulk objective
 /// of the gauntlet (docs/queue-target.md). From some twenty flows of it on a path they no longer fit into the queue.
 pub fn bulk() -> Profile {
     let control = queue_target_control();
@@ -293,7 +293,7 @@ pub fn bulk() -> Profile {
     }
 }
 
-/// The constants of [`queue_target`]'s rate control.
+/// The constants of [`queue_target()`]'s rate control.
 fn queue_target_control() -> QueueTargetConfig {
     QueueTargetConfig {
         first_window: 10, // RFC 6928
