@@ -36,6 +36,7 @@ fn mistakes_are_named() {
         (&["queue-target", "--vary=control.drain.every=4"], "such as control.drain.every=1..4"),
         (&["queue-target", "--vary=control.competes=1..4"], "isn't a number"),
         (&["vivace-latency", "--vary=control.probe-step=0.01..2"], "isn't between 0 and 0.9"),
+        (&["queue-target", every, every], "control.drain.every is in --vary twice"),
         (&["queue-target", every, "--objective=fast"], "bulk, interactive, mixed"),
         (&["queue-target", every, "--peers=cubik"], "did you mean \"cubic\"?"),
         (&["cubic", every], "not a profile"),

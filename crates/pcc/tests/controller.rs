@@ -2,6 +2,7 @@
 
 mod support;
 
+use pcc::control::ControlConfig;
 use pcc::{
     AckedPacket, CongestionControl, Cut, Event, LostPacket, Pcc, Phase, Profile, Rate, Role, SentPacket, Time, profiles,
 };
@@ -30,7 +31,10 @@ fn settled() -> impl Iterator<Item = (&'static str, Flow<Pcc>, Recorder)> {
 
 /// The same without the profiles whose window, not a rate, limits what is in flight.
 fn settled_by_rate() -> impl Iterator<Item = (&'static str, Flow<Pcc>, Recorder)> {
-    settled().filter(|(name, ..)| !matches!(*name, "queue-target" | "scavenger" | "bulk"))
+    settled().filter(|(name, ..)| {
+        let profile = profiles::named(name).unwrap();
+        !matches!(profile.control, ControlConfig::QueueTarget(_))
+    })
 }
 
 /// The cuts that were recorded: when, why, and the rate before and after.

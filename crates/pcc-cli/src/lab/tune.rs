@@ -61,6 +61,11 @@ fn objective(name: &str) -> Result<Objective, String> {
 
 /// Searches, and prints the trials.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    for (index, Constant { key, .. }) in args.vary.iter().enumerate() {
+        if args.vary[..index].iter().any(|other| other.key == *key) {
+            return Err(usage(format!("{key} is in --vary twice")));
+        }
+    }
     let as_it_is = Candidate::named(&args.controller);
     let start = args.vary.iter().map(|constant| start(&as_it_is, constant)).collect::<anyhow::Result<Vec<f64>>>()?;
     let ends = [|constant: &Constant| constant.least, |constant: &Constant| constant.most];
@@ -72,8 +77,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         peer.config().check().map_err(usage)?;
     }
     let scores = |candidate: &Candidate, what: String| {
-        let progress = Progress::start(args.cases.into(), "cases");
         eprintln!("{what}");
+        let progress = Progress::start(args.cases.into(), "cases");
         let shown = |done| progress.show(done as u64);
         let scores = candidate.scores(args.seed, args.cases, &args.objective, jobs(args.jobs), &shown);
         progress.finish();

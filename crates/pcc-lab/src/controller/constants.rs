@@ -38,12 +38,8 @@ pub(super) fn number(profile: &Profile, key: &str) -> Result<f64, ControllerErro
     let table = Table::try_from(profile).map_err(|error| wrong(&[&profile.name], error))?;
     let mut value = &Value::Table(table);
     for part in key.split('.') {
-        let known = |value: &Value| value.as_table().map(|table| table.keys().cloned().collect()).unwrap_or_default();
-        value = value.get(part).ok_or_else(|| ControllerError::Unknown {
-            what: "constant",
-            name: key.to_owned(),
-            known: known(value),
-        })?;
+        let known = value.as_table().into_iter().flat_map(Table::keys).map(String::as_str);
+        value = value.get(part).ok_or_else(|| ControllerError::unknown("constant", key, known))?;
     }
     let number = value.as_float().or_else(|| value.as_integer().map(|number| number as f64));
     number.ok_or_else(|| wrong(&[key], "isn't a number"))

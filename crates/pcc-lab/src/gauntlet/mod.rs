@@ -20,4 +20,5 @@ pub use measure::Course;
 pub use metric::Metric;
 pub use objective::{OBJECTIVES, Objective};
 pub use play::{CaseResult, CaseRun, play};
+pub(crate) use score::regret;
 pub use score::{ControllerScore, ObjectiveScore, Scoreboard};

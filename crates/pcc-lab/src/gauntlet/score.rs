@@ -134,7 +134,12 @@ impl ScoredCase {
 /// The share of the best that each misses; nobody misses any if the best is nothing.
 fn regrets(scores: impl Iterator<Item = f64> + Clone) -> Vec<f64> {
     let best = scores.clone().fold(0.0, f64::max);
-    scores.map(|score| if best > 0.0 { 1.0 - score / best } else { 0.0 }).collect()
+    scores.map(|score| regret(score, best)).collect()
+}
+
+/// The share of the best score that a score misses; less than 0 if it is better than that.
+pub(crate) fn regret(score: f64, best: f64) -> f64 {
+    if best > 0.0 { 1.0 - score / best } else { 0.0 }
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {

@@ -2,7 +2,7 @@
 
 use super::Constant;
 use crate::controller::ControllerConfig;
-use crate::gauntlet::{CaseRun, CaseSet, Objective};
+use crate::gauntlet::{CaseRun, CaseSet, Objective, regret};
 use crate::run::map_on_cores;
 use crate::scenario::ScenarioError;
 use toml::{Table, Value};
@@ -85,8 +85,7 @@ impl Regrets {
 
     /// The share of the best score that these scores miss in each case; less than 0 where they are better than all that were added.
     pub fn of(&self, scores: &[f64]) -> Vec<f64> {
-        let regret = |(score, best): (&f64, &f64)| if *best > 0.0 { 1.0 - score / best } else { 0.0 };
-        scores.iter().zip(&self.best).map(regret).collect()
+        scores.iter().zip(&self.best).map(|(score, best)| regret(*score, *best)).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::assert_close;
 use super::support::{Flow, Path, Recorder};
+use pcc::control::ControlConfig;
 use pcc::{AckedPacket, Event, IntervalPlan, Measurement, Monitor, Rate, Regression, Role, SentPacket, Time, profiles};
 use std::time::Duration;
 
@@ -96,7 +97,7 @@ fn t13_a_realigned_interval_measures_its_own_rate() {
 #[test]
 fn t13_judged_intervals_have_the_rate_asked_for() {
     // A window and acknowledgements pace those that are left out.
-    let by_window = |profile: &pcc::Profile| matches!(&*profile.name, "queue-target" | "scavenger" | "bulk");
+    let by_window = |profile: &pcc::Profile| matches!(profile.control, ControlConfig::QueueTarget(_));
     for profile in profiles::all().into_iter().filter(|profile| !by_window(profile)) {
         let recorder = Recorder::default();
         let mut controller = profile.build(3);
