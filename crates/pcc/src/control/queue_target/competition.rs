@@ -1,6 +1,7 @@
 //! Do others keep the queue full? A drain tells: each flow takes its own packets out of the queue for a moment. Flows of one kind see the
 //! same queue, so that they do it together, and it empties; what others keep there stays.
 
+use super::LEAST;
 use super::config::{DrainConfig, GrowthConfig};
 use super::rounds::Round;
 use crate::units::larger;
@@ -20,7 +21,7 @@ const BACKGROUND: u32 = 2;
 const GREW: f64 = 1.1;
 /// A drain has emptied the queue if no more than this part of it remains.
 const EMPTIED: f64 = 0.3;
-/// A window is too small to tell others from many of its own kind.
+/// A window of fewer packets is too small to tell others from many of its own kind.
 const SMALL: f64 = 12.0;
 /// A common time is waited for for so many times the time between drains at most.
 const LATEST: f64 = 1.5;
@@ -100,6 +101,8 @@ pub(super) struct View {
     /// The part of the round trip that isn't queue.
     pub unqueued: f64,
     pub background: f64,
+    /// Whether many flows with small windows seem to share the path.
+    pub crowded: bool,
     /// A flow of weight w grows as w flows.
     pub weight: f64,
     pub random: u32,
@@ -274,6 +277,10 @@ impl Competition {
         let grew = self.failures >= BACKGROUND && remains > GREW * self.remained + view.packet_time;
         let emptied = !grew && remaining <= (EMPTIED * before).max(view.packet_time);
         let others = grew || remaining > (self.config.others * before).max(view.packet_time);
+        // It couldn't take its own packets out; neither could the rest of the crowd.
+        if view.crowded && !emptied && drain.window < LEAST && self.window_then < SMALL {
+            return Found::Drained(noise);
+        }
         self.failures = if others { self.failures.saturating_add(1) } else { 0 };
         self.remained = if others { remains } else { self.remained };
         if emptied {
@@ -315,6 +322,7 @@ mod tests {
             window: 100.0,
             unqueued: 0.5,
             background: 0.0,
+            crowded: true,
             weight,
             random: 0,
         }
@@ -335,12 +343,13 @@ mod tests {
         competition.more
     }
 
-    /// What the last of some drains finds: so many seconds stood before each, and so many remained.
-    fn found(drains: &[(f64, f64)]) -> Found {
-        let (mut competition, mut noise) = (competition(), 0.0);
+    /// What the last of some drains finds, by a flow of so many packets: so many seconds stood before each, and so many remained.
+    fn found(packets: f64, drains: &[(f64, f64)]) -> Found {
+        let mut competition = Competition::new(DrainConfig::default(), GrowthConfig::default(), packets);
+        let mut noise = 0.0;
         drains.iter().fold(Found::Nothing, |_, (before, remains)| {
             let remains = Some((*remains, 0.0));
-            competition.drain = Some(Drain { rounds: 0, until: 0.0, before: *before, remains, window: 50.0 });
+            competition.drain = Some(Drain { rounds: 0, until: 0.0, before: *before, remains, window: packets / 4.0 });
             let found = competition.end_drain(&view(0.04, 1.0, noise));
             if let Found::Background(_, remains) = found {
                 noise = remains;
@@ -352,10 +361,21 @@ mod tests {
     #[test]
     fn what_grows_from_drain_to_drain_is_a_queue_of_others() {
         let background = Found::Background(100.0, 0.015);
-        assert_eq!(found(&[(0.02, 0.015)]), Found::Drained(0.015), "once it may be chance");
-        assert_eq!(found(&[(0.02, 0.015), (0.02, 0.015)]), background);
-        assert_eq!(found(&[(0.02, 0.015), (0.02, 0.015), (0.03, 0.016)]), Found::Drained(0.016), "ours went away");
-        assert_eq!(found(&[(0.02, 0.015), (0.02, 0.015), (0.03, 0.018)]), Found::Others(100.0, 0.018));
+        assert_eq!(found(100.0, &[(0.02, 0.015)]), Found::Drained(0.015), "once it may be chance");
+        assert_eq!(found(100.0, &[(0.02, 0.015), (0.02, 0.015)]), background);
+        assert_eq!(
+            found(100.0, &[(0.02, 0.015), (0.02, 0.015), (0.03, 0.016)]),
+            Found::Drained(0.016),
+            "ours went away"
+        );
+        assert_eq!(found(100.0, &[(0.02, 0.015), (0.02, 0.015), (0.03, 0.018)]), Found::Others(100.0, 0.018));
+    }
+
+    #[test]
+    fn who_cannot_drain_learns_nothing() {
+        let drains = [(0.02, 0.02), (0.02, 0.02), (0.03, 0.03)];
+        assert_eq!(found(16.0, &drains), Found::Others(16.0, 0.03));
+        assert_eq!(found(6.0, &drains), Found::Drained(0.03), "a quarter of it is less than the fewest packets");
     }
 
     #[test]

@@ -139,6 +139,6 @@ pub struct LossConfig {
 
 impl Default for LossConfig {
     fn default() -> Self {
-        LossConfig { excess: 0.02, response: 0.4, highest: 0.25 }
+        LossConfig { excess: 0.015, response: 0.4, highest: 0.25 }
     }
 }

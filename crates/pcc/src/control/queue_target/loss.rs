@@ -3,7 +3,7 @@
 use super::config::LossConfig;
 use super::rounds::Round;
 use crate::monitor::Measurement;
-use crate::units::Rate;
+use crate::units::{Rate, larger};
 use crate::utility::Utility;
 
 /// An epoch has so many intervals and packets at least, or so many intervals.
@@ -19,6 +19,8 @@ const BY_CHANCE: f64 = 1.5;
 const SMALL: f64 = 8.0;
 const DECREASE: f64 = 0.7;
 const INCREASE: f64 = 0.5;
+/// It takes a few dozen round trips without loss until such a cap allows more than so many packets.
+const CROWDED: f64 = 24.0;
 /// A window of so many packets is cut so many times before half of it is tried, since bursts of the sender lose more at one time than at
 /// another. A smaller one may be one of many, and waits for them at once.
 const LARGE: f64 = 64.0;
@@ -31,8 +33,14 @@ const HEAVY: f64 = 0.3;
 const RESERVE: f64 = 0.9;
 /// A window of more than this part of the cap is at it.
 const AT_CAP: f64 = 0.98;
-/// A cap on the window grows by this part in each interval, and more with its age.
+/// A cap on the window grows by this part in each interval, by so many packets at least, and more with its age.
 const CAP_GROWTH: f64 = 0.002;
+const LEAST_CAP_GROWTH: f64 = 0.03;
+/// When loss was found to be ours the queue has room for this part of what it had, and for so much more of what is wanted in each interval
+/// since: flows of one kind come to have the same (Chiu and Jain, 1989). It has room for this part at least.
+const ROOM_DECREASE: f64 = 0.7;
+const ROOM_INCREASE: f64 = 0.003;
+const LEAST_ROOM: f64 = 1.0 / 16.0;
 
 /// Intervals at one level.
 #[derive(Clone, Copy, Debug, Default)]
@@ -111,6 +119,8 @@ pub(super) struct Loss {
     config: LossConfig,
     pub background: f64,
     pub cap: f64,
+    /// The part of the packets that the utility wants in the queue for which it has room, in 0..=1.
+    pub room: f64,
     state: State,
     epoch: Epoch,
     /// Intervals since the cap was set.
@@ -125,6 +135,7 @@ impl Loss {
             config,
             background: 0.0,
             cap: f64::INFINITY,
+            room: 1.0,
             state: State::Watching,
             epoch: Epoch::default(),
             age: 0,
@@ -155,6 +166,7 @@ impl Loss {
     pub fn on_small_round(&mut self, round: &Round, packets: f64, least: f64) -> bool {
         let (lost, acked) = (f64::from(round.lost), f64::from(round.acked));
         self.start_over();
+        self.gain_room();
         self.debt = (self.debt + lost - self.background * (lost + acked)).max(-CREDIT);
         if self.debt < 1.0 {
             self.cap += INCREASE;
@@ -163,6 +175,11 @@ impl Loss {
         self.debt = 0.0;
         (self.cap, self.age) = ((packets * DECREASE).max(least), 0);
         true
+    }
+
+    /// Whether loss has held the window small of late.
+    pub fn is_crowded(&self) -> bool {
+        self.cap < CROWDED
     }
 
     /// Whether a window is too small for experiments.
@@ -180,8 +197,9 @@ impl Loss {
         least: f64,
     ) -> Option<f64> {
         self.age = self.age.saturating_add(1);
-        if self.cap.is_finite() && !self.is_testing() {
-            self.cap *= 1.0 + CAP_GROWTH * (1.0 + f64::from(self.age) / 64.0);
+        self.gain_room();
+        if self.cap.is_finite() && matches!(self.state, State::Watching) {
+            self.cap += larger(CAP_GROWTH * self.cap, LEAST_CAP_GROWTH) * (1.0 + f64::from(self.age) / 64.0);
         }
         self.epoch.add(result);
         if !self.epoch.is_complete() {
@@ -248,10 +266,59 @@ impl Loss {
     fn keep(&mut self, loss: f64) {
         self.state = State::Watching;
         self.background = self.background.min(loss);
+        self.room = (self.room * ROOM_DECREASE).max(LEAST_ROOM);
+    }
+
+    fn gain_room(&mut self) {
+        self.room = (self.room + ROOM_INCREASE).min(1.0);
     }
 
     fn limit(&mut self, window: f64) -> f64 {
         (self.cap, self.age) = (window, 0);
         window
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::utility::Vivace;
+
+    /// Sends so many intervals with a window of 50 packets, or what it is told since, over a path that has room for `fits` packets and
+    /// loses a part `random` of these. Returns the last window.
+    fn send(control: &mut Loss, window: f64, intervals: u32, fits: f64, random: f64) -> f64 {
+        (0..intervals).fold(window, |window, _| {
+            let arrives = window.min(fits) * (1.0 - random) / window;
+            let mut result = Measurement::new(Rate::from_mbps(window), 1000);
+            result.packets_lost = (1000.0 * (1.0 - arrives)) as u64;
+            control.on_interval(&result, &Vivace::LOSS, window, true, 2.0).unwrap_or(window)
+        })
+    }
+
+    #[test]
+    fn loss_that_falls_with_the_window_is_ours() {
+        let mut control = Loss::new(LossConfig::default());
+        let window = send(&mut control, 50.0, EPOCH_INTERVALS, 40.0, 0.0);
+        assert!((39.0..41.0).contains(&window) && control.is_testing(), "{window}");
+        send(&mut control, window, EPOCH_INTERVALS, 40.0, 0.0);
+        assert!(!control.is_testing() && control.background < 0.001, "{control:?}");
+        assert_eq!(control.room, ROOM_DECREASE, "the queue can't hold what was wanted");
+        let cap = control.cap;
+        send(&mut control, window, 50, 40.0, 0.0);
+        assert!(control.cap > cap && control.room > ROOM_DECREASE + 0.1, "{control:?}");
+    }
+
+    #[test]
+    fn loss_that_stays_is_background() {
+        let mut control = Loss::new(LossConfig::default());
+        let window = send(&mut control, 50.0, 2 * EPOCH_INTERVALS, 1e9, 0.1);
+        let cap = control.cap;
+        send(&mut control, window, 1000, 1e9, 0.1);
+        assert_eq!(control.cap, cap, "it stays while half of the window waits to be tried");
+        let half = control.begin_deep_test(2.0).expect("a test");
+        assert_eq!(half, 25.0);
+        let window = send(&mut control, half, EPOCH_INTERVALS, 1e9, 0.1);
+        assert_eq!((window, control.room), (50.0, 1.0));
+        assert!(control.cap.is_infinite() && (control.background - 0.1).abs() < 0.01, "{control:?}");
     }
 }

@@ -291,7 +291,7 @@ impl RateControl for QueueTargetControl {
                 let excess = self.delay.excess();
                 self.competition.on_batch(path.now.as_secs_f64(), excess, packet_time, self.window.packets);
                 if !self.is_draining() && !self.loss.is_testing() {
-                    let wanted = self.wanted + self.competition.more;
+                    let wanted = self.wanted * self.loss.room + self.competition.more;
                     // The packets that don't wait, and those that should: the fixed point is the utility's optimum.
                     let target = self.window.packets * (1.0 - queue / larger(standing, 1e-6)) + wanted;
                     if target < self.window.packets || self.used {

@@ -22,6 +22,7 @@ impl QueueTargetControl {
             window,
             unqueued: 1.0 - queue / standing,
             background: self.loss.background,
+            crowded: self.loss.is_crowded(),
             weight: self.config.weight.get(),
             random: self.rng.u32(..),
         };
