@@ -78,7 +78,8 @@ pub struct Pcc {
     /// The silence after which the rate is halved, in nanoseconds. As what follows, it follows the monitor's round-trip
     /// times, which change at the end of a batch only.
     silence: u64,
-    /// The round-trip time that the in-flight cap allows for, in nanoseconds, and with its margin in seconds.
+    /// The round-trip time that the in-flight cap allows for, in nanoseconds (none yet: the largest number), and with its margin in
+    /// seconds.
     in_flight_rtt: u64,
     in_flight_seconds: f64,
     /// What the rate control allows, if it says so itself.
@@ -111,7 +112,7 @@ impl Pcc {
             delivered: DeliveredRates::default(),
             first_rate: plan.rate,
             silence: nanos(INITIAL_SILENCE),
-            in_flight_rtt: 0,
+            in_flight_rtt: u64::MAX,
             in_flight_seconds: INITIAL_SILENCE.as_secs_f64(),
             limits,
             reported,
