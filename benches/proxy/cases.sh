@@ -5,7 +5,8 @@
 #   wire      bytes on the wire for each byte of a program
 #   page      seconds for 100 connections of 10 kB at once, through a forward and over the kernel's TCP
 #   iperf     iperf3 in both directions, the same way; Mbit/s in $SECONDS_EACH (20)
-#   rsync     50 MB over ssh, through pipe and over the kernel's TCP; Mbit/s up to the end or in 60 s
+#   rsync     $MEGABYTES (50) over ssh, through pipe and over the kernel's TCP; Mbit/s up to the end or in 60 s, and how long
+#             it takes for an empty folder, which is the time that ssh and rsync need before the first byte
 #   weights   two near sides of one far side with weights of 7 and 3, exchanged after 20 s
 #   stalled   memory of both sides with 500 connections, one of which nobody reads
 # The path is one of 100 Mbit/s, 30 ms, 1 % loss and 375 kB queue, unless the options say otherwise; that of `weights` has
@@ -19,7 +20,7 @@ case=$1
 shift
 path=("$@")
 [ $# -gt 0 ] || path=(--rate 100mbit --rtt 30ms --loss 1% --queue 375kB)
-export each=${SECONDS_EACH:-20}
+export each=${SECONDS_EACH:-20} megabytes=${MEGABYTES:-50}
 
 # A far side that allows some ports of this machine.
 far() {
@@ -159,8 +160,8 @@ with socket.create_server(("0.0.0.0", int(sys.argv[1]))) as listener:
 }
 
 rsync() {
-    mkdir -p "$dir/files" /run/sshd
-    for n in $(seq 25); do head -c 2000000 /dev/urandom >"$dir/files/$n"; done
+    mkdir -p "$dir/files" "$dir/nothing" /run/sshd
+    for n in $(seq $((megabytes / 2))); do head -c 2000000 /dev/urandom >"$dir/files/$n"; done
     ssh-keygen -q -t ed25519 -N "" -f "$dir/key"
     ssh-keygen -q -t ed25519 -N "" -f "$dir/host"
     cp "$dir/key.pub" "$dir/authorized"
@@ -171,12 +172,14 @@ rsync() {
 }
 rsync_inside() {
     fetch() {
-        local began=$EPOCHREALTIME what=$1 host=$2 to=$3
-        shift 3
+        local what=$1 host=$2 shell="ssh -i $dir/key -p $3 -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null ${*:4}"
+        local began=$EPOCHREALTIME
         rm -rf "$dir/in"
-        timeout 60 rsync -a -e "ssh -i $dir/key -p $to -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null $*" "$host:$dir/files/" "$dir/in/" &&
-            diff -r "$dir/files" "$dir/in"
-        echo "$what: $(echo "$(du -sb "$dir/in" | cut -f1) * 0.000008 / ($EPOCHREALTIME - $began)" | bc -l | cut -c1-5) Mbit/s"
+        rsync -a -e "$shell" "$host:$dir/nothing/" "$dir/in/"
+        local between=$EPOCHREALTIME
+        timeout 60 rsync -a -e "$shell" "$host:$dir/files/" "$dir/in/" && diff -r "$dir/files" "$dir/in"
+        echo "$EPOCHREALTIME $between $began $(du -sb "$dir/in" | cut -f1)" | awk -v what="$what" '{
+            printf "%s: %.1f Mbit/s, and %.1f s for nothing\n", what, $4 * 8e-6 / ($1 - $2), $2 - $3 }'
     }
     fetch "through the proxy" 127.0.0.1 "$port" "-o ProxyCommand='$pcc proxy pipe --ticket-file $dir/ticket %h %p'"
     fetch cubic "$PCC_HOST" "$port"

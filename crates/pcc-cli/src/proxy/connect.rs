@@ -3,7 +3,7 @@
 use super::front::{Forward, Front};
 use super::link::{Link, Way, connected, keep};
 use super::outcome::Carried;
-use super::program::Opened;
+use super::program::{Denied, Opened};
 use super::protocol::MAX_TUNNELS;
 use super::relay;
 use super::report::{Event, Reporter};
@@ -107,6 +107,11 @@ impl Shared {
             self.reporter.event(&Event::Note { message: &message });
         }
     }
+
+    fn denied(&self, from: String, Denied { target, reason }: Denied) {
+        let target = target.map(|target| target.to_string());
+        self.reporter.event(&Event::Denied { from, target, reason });
+    }
 }
 
 async fn accept(listener: TcpListener, front: Front, shared: Arc<Shared>) {
@@ -133,12 +138,12 @@ async fn serve(program: TcpStream, from: SocketAddr, front: Arc<Front>, shared: 
             drop(place);
             return association.carry(program, from, shared.udp.clone()).await;
         }
-        Err(denied) => {
-            let target = denied.target.map(|target| target.to_string());
-            return shared.reporter.event(&Event::Denied { from, target, reason: denied.reason });
-        }
+        Err(denied) => return shared.denied(from, denied),
     };
     let (began, carried) = (Instant::now(), Carried::default());
     let end = relay::tcp(way.program, way.tunnel, &way.early, &carried.up, &carried.down).await;
-    shared.reporter.closed(from, &way.target, began, &carried, None, end);
+    match end {
+        Ok(end) => shared.reporter.closed(from, &way.target, began, &carried, None, end),
+        Err(refusal) => shared.denied(from, Denied::target(way.target, refusal)),
+    }
 }

@@ -35,7 +35,7 @@ impl Front {
         match self {
             Front::Socks => socks::open(program, link).await,
             Front::Http => http::open(program, link).await,
-            Front::Forward(target) => match link.open(target).await {
+            Front::Forward(target) => match link.ask(target).await {
                 Ok(tunnel) => Ok(Opened::Tunnel(Box::new(ProgramTunnel {
                     program,
                     early: Vec::new(),

@@ -2,19 +2,22 @@
 
 use super::credit::{Credit, Memory};
 use super::outcome::End;
+use super::protocol::{Answer, MAX_MESSAGE, Refusal};
+use crate::peer::wire;
 use crate::reassembly::Reassembly;
-use noq::{
-    Chunk, ClosedStream, Connection, PathId, ReadError, RecvStream, SendStream, UnorderedRecvStream, WriteError,
-};
+use noq::{Chunk, Connection, PathId, ReadError, RecvStream, SendStream, WriteError};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::time::timeout;
 
 /// Above data: it is little, and without it the other side waits.
 const CREDIT_PRIORITY: i32 = 1;
 /// Where no round trip was measured yet.
 const SOME_RTT: Duration = Duration::from_millis(100);
+/// How long an answer may take: the far side's own time to connect, and round trips of seconds.
+const ANSWER: Duration = Duration::from_secs(20);
 
 /// Grants credit, before there is anything to receive.
 pub struct Grants {
@@ -25,9 +28,9 @@ pub struct Grants {
 /// Receives what comes for a program, in any order, and hands it on in order. Dropped before the end of the stream, it asks
 /// the other side to stop.
 pub struct Inward {
-    data: UnorderedRecvStream,
-    /// Where the data begins in the stream.
-    begin: u64,
+    data: RecvStream,
+    /// An [`Answer`] comes first.
+    behind_answer: bool,
     connection: Connection,
     grants: Grants,
 }
@@ -44,17 +47,58 @@ impl Grants {
     pub async fn announce(&mut self) -> Result<(), WriteError> {
         self.stream.write_all(&self.credit.granted().to_le_bytes()).await
     }
+
+    /// More credit, as it is said to the other side, if there is any; with how many bytes have arrived in all.
+    fn more(
+        &mut self,
+        connection: &Connection,
+        reassembly: &Reassembly,
+        arrived: u64,
+    ) -> impl Iterator<Item = u8> + use<> {
+        if reassembly.is_empty() {
+            let rtt = connection.rtt(PathId::ZERO).unwrap_or(SOME_RTT);
+            self.credit.keeps_up(Instant::now(), rtt, arrived);
+        }
+        self.credit.grant(reassembly.taken()).into_iter().flat_map(u64::to_le_bytes)
+    }
+
+    /// Whether this much was granted of a stream in which data begins at `begin`.
+    fn allow(&self, chunk: &Chunk, begin: u64) -> bool {
+        let end = chunk.offset.saturating_add(chunk.bytes.len() as u64);
+        chunk.offset >= begin && end - begin <= self.credit.granted()
+    }
 }
 
 impl Inward {
     /// Receives the rest of this stream.
-    pub fn new(data: RecvStream, grants: Grants, connection: Connection) -> Result<Inward, ClosedStream> {
-        let begin = data.bytes_read()?;
-        Ok(Inward { data: data.into_unordered(), begin, connection, grants })
+    pub fn new(data: RecvStream, grants: Grants, connection: Connection) -> Inward {
+        Inward { data, behind_answer: false, connection, grants }
     }
 
-    /// Hands all that comes to `program`, and at the end of the stream says that this was all.
-    pub async fn receive(mut self, mut program: impl AsyncWrite + Unpin, count: &AtomicU64) -> End {
+    /// Receives an answer and then the rest of this stream.
+    pub fn behind_answer(data: RecvStream, grants: Grants, connection: Connection) -> Inward {
+        Inward { data, behind_answer: true, connection, grants }
+    }
+
+    /// Waits for the answer, if it hasn't come yet.
+    ///
+    /// # Errors
+    ///
+    /// The other side's reason; [`Refusal::TimedOut`] if none comes, and [`Refusal::NoFarSide`] when the connection ends.
+    pub async fn answered(&mut self) -> Result<(), Refusal> {
+        if self.behind_answer {
+            let answer = timeout(ANSWER, wire::receive::<Answer>(&mut self.data, MAX_MESSAGE)).await;
+            answer.map_err(|_| Refusal::TimedOut)?.map_err(|_| Refusal::NoFarSide)??;
+            self.behind_answer = false;
+        }
+        Ok(())
+    }
+
+    /// Hands all that comes, behind the answer, to `program`, and at the end of the stream says that this was all.
+    pub async fn receive(self, mut program: impl AsyncWrite + Unpin, count: &AtomicU64) -> End {
+        let Inward { data, connection, mut grants, .. } = self;
+        let Ok(begin) = data.bytes_read() else { return End::Lost };
+        let mut data = data.into_unordered();
         let mut reassembly = Reassembly::default();
         let mut arrived = 0;
         let mut unsaid = Vec::new();
@@ -62,19 +106,19 @@ impl Inward {
         while !(is_complete && is_flushed && reassembly.is_empty()) {
             tokio::select! {
                 biased;
-                chunk = self.data.read_chunk(usize::MAX), if !is_complete => match chunk {
-                    Ok(Some(chunk)) if self.is_granted(&chunk) => {
-                        if reassembly.insert(chunk.offset - self.begin, &chunk.bytes).is_err() {
+                chunk = data.read_chunk(usize::MAX), if !is_complete => match chunk {
+                    Ok(Some(chunk)) if grants.allow(&chunk, begin) => {
+                        if reassembly.insert(chunk.offset - begin, &chunk.bytes).is_err() {
                             return End::Reset;
                         }
                         arrived += chunk.bytes.len() as u64;
-                        unsaid.extend(self.grant(&reassembly, arrived));
+                        unsaid.extend(grants.more(&connection, &reassembly, arrived));
                     }
                     Ok(None) => is_complete = true,
                     Err(ReadError::ConnectionLost(_)) => return End::Lost,
                     _ => return End::Reset,
                 },
-                said = self.grants.stream.write(&unsaid), if !unsaid.is_empty() => match said {
+                said = grants.stream.write(&unsaid), if !unsaid.is_empty() => match said {
                     Ok(said) => drop(unsaid.drain(..said)),
                     // The sender has sent all that it has.
                     Err(WriteError::Stopped(_)) => unsaid.clear(),
@@ -86,28 +130,13 @@ impl Inward {
                         is_flushed = false;
                         reassembly.take(written);
                         count.store(reassembly.taken(), Ordering::Relaxed);
-                        unsaid.extend(self.grant(&reassembly, arrived));
+                        unsaid.extend(grants.more(&connection, &reassembly, arrived));
                     }
                     _ => return End::Reset,
                 },
             }
         }
         if program.shutdown().await.is_ok() { End::Closed } else { End::Reset }
-    }
-
-    /// More credit, as it is said to the other side, if there is any; with how many bytes have arrived in all.
-    fn grant(&mut self, reassembly: &Reassembly, arrived: u64) -> impl Iterator<Item = u8> + use<> {
-        let credit = &mut self.grants.credit;
-        if reassembly.is_empty() {
-            let rtt = self.connection.rtt(PathId::ZERO).unwrap_or(SOME_RTT);
-            credit.keeps_up(Instant::now(), rtt, arrived);
-        }
-        credit.grant(reassembly.taken()).into_iter().flat_map(u64::to_le_bytes)
-    }
-
-    fn is_granted(&self, chunk: &Chunk) -> bool {
-        let end = chunk.offset.saturating_add(chunk.bytes.len() as u64);
-        chunk.offset >= self.begin && end - self.begin <= self.grants.credit.granted()
     }
 }
 

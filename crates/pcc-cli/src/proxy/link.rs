@@ -93,7 +93,16 @@ impl Link {
         (known, Link { opener })
     }
 
-    /// A tunnel to a target. Where the connection is lost, it waits a while for the next.
+    /// Asks for a tunnel to a target, as [`Opener::ask`]. Where the connection is lost, it waits a while for the next.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none.
+    pub async fn ask(&self, target: &Target) -> Result<Tunnel, Refusal> {
+        self.over_any(async |opener| opener.ask(target.clone()).await).await
+    }
+
+    /// A tunnel that the far side has connected to its target.
     ///
     /// # Errors
     ///

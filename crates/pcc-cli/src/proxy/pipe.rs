@@ -17,8 +17,6 @@ use tokio::io::{AsyncWrite, Stdout, stdin, stdout};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
-/// How long a tunnel may take.
-const OPENING: Duration = Duration::from_secs(20);
 /// How long the far side may take to hear the end.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -40,14 +38,10 @@ pub async fn run(ticket: &str, settings: Settings, target: Target) -> Result<()>
 
 async fn carry(way: &Way, target: Target) -> Result<()> {
     let opener = way.connect().await?;
-    let opened = timeout(OPENING, opener.open(target.clone())).await;
-    let tunnel = match opened {
-        Ok(Ok(tunnel)) => tunnel,
-        Ok(Err(refusal)) => return Err(Failure::new(Kind::Other, format!("{target}: {refusal}"))),
-        Err(_) => return Err(Failure::new(Kind::LostPeer, format!("{target}: the far side does not answer"))),
-    };
+    let refused = |refusal| Failure::new(Kind::Other, format!("{target}: {refusal}"));
+    let tunnel = opener.ask(target.clone()).await.map_err(refused)?;
     let carried = Carried::default();
-    match relay::pipe(stdin(), Output(stdout()), tunnel, &[], &carried.up, &carried.down).await {
+    match relay::pipe(stdin(), Output(stdout()), tunnel, &[], &carried.up, &carried.down).await.map_err(refused)? {
         End::Closed => Ok(()),
         End::Reset => Err(Failure::new(Kind::Other, format!("{target}: the connection was reset"))),
         End::Lost | End::Idle => Err(Failure::new(Kind::LostPeer, "the connection to the far side was lost")),

@@ -28,7 +28,7 @@ pub struct ProgramTunnel {
     pub early: Vec<u8>,
     /// Where it wants to.
     pub target: Target,
-    /// The way there.
+    /// The way there. Its answer may be still to come.
     pub tunnel: Tunnel,
 }
 

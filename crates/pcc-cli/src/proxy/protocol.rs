@@ -9,10 +9,10 @@
 //! second stream:  ->  credit                                      <-  Answer, then what the target sends
 //! ```
 //!
-//! Data goes as it is up to the end of the stream, which is the end of that direction (TCP's FIN). A reset stream is a reset
-//! TCP connection. Credit is numbers of 8 bytes, the least significant byte first: how many bytes of data may be sent from
-//! the begin on. It starts at [`START`](super::credit::START). The first credit on the second stream says just that, so that
-//! the other side sees the stream.
+//! What the program sends may follow the request at once. Data goes as it is up to the end of the stream, which is the end of
+//! that direction (TCP's FIN). A reset stream is a reset TCP connection. Credit is numbers of 8 bytes, the least significant
+//! byte first: how many bytes of data may be sent from the begin on. It starts at [`START`](super::credit::START). The first
+//! credit on the second stream says just that, so that the other side sees the stream.
 //!
 //! UDP has *flows*: a unidirectional stream that says where datagrams go, and that is open as long as the flow (as in
 //! RFC 9298). Their payloads are QUIC datagrams (RFC 9221), behind the index of that stream among its kind (RFC 9000, 2.1) in

@@ -1,6 +1,7 @@
 //! Moves bytes between a program and a tunnel.
 
 use super::outcome::End;
+use super::protocol::Refusal;
 use super::tunnel::Tunnel;
 use rustix::net::Shutdown;
 use std::io::{self, ErrorKind};
@@ -12,22 +13,36 @@ use tokio::net::TcpStream;
 
 /// Between a TCP connection and a tunnel. `early` is what was read of the connection already. Where one side is cut off, the
 /// other is as well.
-pub async fn tcp(stream: TcpStream, tunnel: Tunnel, early: &[u8], sent: &AtomicU64, received: &AtomicU64) -> End {
+///
+/// # Errors
+///
+/// As [`Inward::answered`](super::inward::Inward::answered): all that can be said without a protocol is a reset.
+pub async fn tcp(
+    stream: TcpStream,
+    tunnel: Tunnel,
+    early: &[u8],
+    sent: &AtomicU64,
+    received: &AtomicU64,
+) -> Result<End, Refusal> {
     // Small messages shall not wait for each other: QUIC puts those together that are there together.
     let _ = stream.set_nodelay(true);
     let end = tokio::select! {
         end = pipe(Half(&stream), Half(&stream), tunnel, early, sent, received) => end,
         // A reset shows here even while there is neither room for what would be read nor anything to write.
-        _ = stream.ready(Interest::ERROR) => End::Reset,
+        _ = stream.ready(Interest::ERROR) => Ok(End::Reset),
     };
-    if end != End::Closed {
+    if end != Ok(End::Closed) {
         // A close that sends RST. It fails where the connection has ended already.
         let _ = stream.set_zero_linger();
     }
     end
 }
 
-/// The same between a tunnel and two ends of pipes.
+/// The same between a tunnel and two ends of pipes. What comes in is sent on before there is an answer.
+///
+/// # Errors
+///
+/// The same.
 pub async fn pipe(
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin,
@@ -35,14 +50,29 @@ pub async fn pipe(
     early: &[u8],
     sent: &AtomicU64,
     received: &AtomicU64,
-) -> End {
-    let Tunnel { outward, inward, open: _open } = tunnel;
-    let (outward, inward) = (outward.send(input, early, sent), inward.receive(output, received));
-    tokio::pin!(outward, inward);
-    tokio::select! {
-        end = &mut outward => if end == End::Closed { inward.await } else { end },
-        end = &mut inward => if end == End::Closed { outward.await } else { end },
-    }
+) -> Result<End, Refusal> {
+    let Tunnel { outward, mut inward, open: _open } = tunnel;
+    let outward = outward.send(input, early, sent);
+    tokio::pin!(outward);
+    let sent_all = {
+        let answer = inward.answered();
+        tokio::pin!(answer);
+        tokio::select! {
+            answer = &mut answer => answer.map(|()| None)?,
+            // If the other side refused what it was sent, it says why.
+            end = &mut outward => answer.await.map(|()| Some(end))?,
+        }
+    };
+    let inward = inward.receive(output, received);
+    tokio::pin!(inward);
+    Ok(match sent_all {
+        Some(End::Closed) => inward.await,
+        Some(end) => end,
+        None => tokio::select! {
+            end = &mut outward => if end == End::Closed { inward.await } else { end },
+            end = &mut inward => if end == End::Closed { outward.await } else { end },
+        },
+    })
 }
 
 /// One direction of a TCP connection. Unlike tokio's halves it leaves the connection to others as well.

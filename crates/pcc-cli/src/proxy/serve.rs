@@ -166,7 +166,7 @@ async fn serve(mut wanted: Wanted, connection: Connection, shared: Arc<Shared>) 
     };
     let (began, carried) = (Instant::now(), Carried::default());
     let end = match wanted.accept(&shared.memory).await {
-        Ok(tunnel) => relay::tcp(stream, tunnel, &[], &carried.down, &carried.up).await,
+        Ok(tunnel) => relay::tcp(stream, tunnel, &[], &carried.down, &carried.up).await.unwrap_or(End::Lost),
         Err(_) => End::Lost,
     };
     shared.reporter.closed(from, &target, began, &carried, None, end);

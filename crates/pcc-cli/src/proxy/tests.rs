@@ -2,7 +2,8 @@
 
 use super::credit::{Memory, START};
 use super::outcome::End;
-use super::protocol::{ALPN, RESET};
+use super::protocol::{ALPN, Answer, MAX_MESSAGE, RESET, Refusal, Request};
+use super::relay;
 use super::session::Session;
 use super::setup::{self, Traffic};
 use super::target::Target;
@@ -12,6 +13,7 @@ use crate::peer::credentials::Credentials;
 use crate::peer::endpoint;
 use crate::peer::identity::Identity;
 use crate::peer::ticket::Ticket;
+use crate::peer::wire;
 use crate::sending::Sending;
 use noq::{Endpoint, ReadError, VarInt, WriteError};
 use std::sync::Arc;
@@ -59,7 +61,7 @@ async fn who_sends_more_than_was_granted_is_stopped() {
         let (mut data, _credit) = ends.near.connection().open_bi().await.unwrap();
         let (mut grants, _answer) = ends.near.connection().open_bi().await.unwrap();
         grants.write_all(&START.to_le_bytes()).await.unwrap();
-        crate::peer::wire::send(&mut data, &super::protocol::Request { target: target() }).await.unwrap();
+        wire::send(&mut data, &Request { target: target() }).await.unwrap();
         let written = async { while data.write(&[0; 4096]).await.is_ok() {} };
         timeout(PATIENCE, written).await.expect("it goes on for ever");
         let stopped = data.write(&[0]).await.unwrap_err();
@@ -83,7 +85,7 @@ async fn a_tunnel_carries_more_than_was_granted_at_first() {
     let memory = Memory::new();
     let sends = async {
         let opener = Opener::new(ends.near.clone(), memory.clone());
-        let tunnel = opener.open(target()).await.unwrap();
+        let tunnel = opener.ask(target()).await.unwrap();
         let count = AtomicU64::new(0);
         assert_eq!(tunnel.outward.send(&vec![7; BYTES][..], b"early", &count).await, End::Closed);
         assert_eq!(count.into_inner(), BYTES as u64 + 5);
@@ -102,13 +104,58 @@ async fn a_tunnel_carries_more_than_was_granted_at_first() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_program_waits_for_the_answer() {
+    let ends = ends().await;
+    let near = async {
+        let tunnel = Opener::new(ends.near.clone(), Memory::new()).ask(target()).await.unwrap();
+        let (sent, received, mut heard) = (AtomicU64::new(0), AtomicU64::new(0), Vec::new());
+        let end = relay::pipe(&b" and more"[..], &mut heard, tunnel, b"question", &sent, &received).await;
+        assert_eq!((end, &heard[..]), (Ok(End::Closed), &b"reply"[..]));
+    };
+    let far = async {
+        let (_grants, mut request) = ends.far.connection().accept_bi().await.unwrap();
+        let (mut answer, _credit) = ends.far.connection().accept_bi().await.unwrap();
+        assert_eq!(wire::receive::<Request>(&mut request, MAX_MESSAGE).await.unwrap().target, target());
+        assert_eq!(request.read_to_end(100).await.unwrap(), b"question and more");
+        wire::send(&mut answer, &Answer::Ok(())).await.unwrap();
+        answer.write_all(b"reply").await.unwrap();
+        answer.finish().unwrap();
+        answer.stopped().await.unwrap();
+    };
+    timeout(PATIENCE, async { tokio::join!(near, far) }).await.expect("it hangs");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refusal_comes_through_whatever_was_sent_meanwhile() {
+    let ends = ends().await;
+    let near = async {
+        let tunnel = Opener::new(ends.near.clone(), Memory::new()).ask(target()).await.unwrap();
+        let (sent, received, mut heard) = (AtomicU64::new(0), AtomicU64::new(0), Vec::new());
+        let end = relay::pipe(tokio::io::repeat(7), &mut heard, tunnel, &[], &sent, &received).await;
+        assert_eq!((end, &heard[..]), (Err(Refusal::NotAllowed), &[][..]));
+        assert_eq!(received.into_inner(), 0);
+    };
+    let far = async {
+        let mut wanted = Wanted::next(&ends.far).await.unwrap();
+        wanted.request().await.unwrap();
+        wanted.refuse(Refusal::NotAllowed).await;
+        // The other side has to hear it.
+        ends.near.connection().closed().await
+    };
+    tokio::select! {
+        done = timeout(PATIENCE, near) => done.expect("it hangs"),
+        reason = far => panic!("{reason}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_dropped_does_not_look_complete() {
     let ends = ends().await;
     let near = async { drop(Opener::new(ends.near.clone(), Memory::new()).open(target()).await.unwrap()) };
     let far = async {
         let (mut grants, mut request) = ends.far.connection().accept_bi().await.unwrap();
         let (mut answer, _) = ends.far.connection().accept_bi().await.unwrap();
-        crate::peer::wire::send(&mut answer, &super::protocol::Answer::Ok(())).await.unwrap();
+        wire::send(&mut answer, &Answer::Ok(())).await.unwrap();
         let mut bytes = [0; 100];
         let end = async {
             while request.read(&mut bytes).await?.is_some() {}

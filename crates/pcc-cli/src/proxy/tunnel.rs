@@ -7,13 +7,13 @@ use super::outward::Outward;
 use super::protocol::{Answer, MAX_MESSAGE, Refusal, Request};
 use super::session::{Counted, Session};
 use super::target::Target;
-use crate::failure::{Failure, Kind, Result};
+use crate::failure::Result;
 use crate::peer::wire;
 use noq::{Connection, ConnectionError, RecvStream, SendStream};
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
-/// Both directions of the data, ready to be used.
+/// Both directions of the data.
 pub struct Tunnel {
     /// What this side's program sends.
     pub outward: Outward,
@@ -52,19 +52,30 @@ impl Opener {
         self.session.connection()
     }
 
+    /// Asks for a tunnel to a target. What is sent over it follows the request at once; the answer [comes](Inward::answered)
+    /// before what is received.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::NoFarSide`] when the connection ends.
+    pub async fn ask(&self, target: Target) -> Result<Tunnel, Refusal> {
+        let ((send, credit), (grants, receive)) = self.streams().await.map_err(|_| Refusal::NoFarSide)?;
+        let (mut outward, mut grants) = (Outward::new(send, credit), Grants::new(grants, &self.memory));
+        grants.announce().await.map_err(|_| Refusal::NoFarSide)?;
+        outward.message(&Request { target }).await.map_err(|_| Refusal::NoFarSide)?;
+        let inward = Inward::behind_answer(receive, grants, self.connection().clone());
+        Ok(Tunnel { outward, inward, open: self.session.tunnel() })
+    }
+
     /// A tunnel to a target, if the other side connects to it.
     ///
     /// # Errors
     ///
-    /// The other side's reason; [`Refusal::NoFarSide`] when the connection ends.
+    /// As [`ask`](Self::ask) and [`Inward::answered`].
     pub async fn open(&self, target: Target) -> Result<Tunnel, Refusal> {
-        let ((send, credit), (grants, mut receive)) = self.streams().await.map_err(|_| Refusal::NoFarSide)?;
-        let (mut outward, mut grants) = (Outward::new(send, credit), Grants::new(grants, &self.memory));
-        grants.announce().await.map_err(|_| Refusal::NoFarSide)?;
-        outward.message(&Request { target }).await.map_err(|_| Refusal::NoFarSide)?;
-        wire::receive::<Answer>(&mut receive, MAX_MESSAGE).await.map_err(|_| Refusal::NoFarSide)??;
-        let inward = Inward::new(receive, grants, self.connection().clone()).map_err(|_| Refusal::NoFarSide)?;
-        Ok(Tunnel { outward, inward, open: self.session.tunnel() })
+        let mut tunnel = self.ask(target).await?;
+        tunnel.inward.answered().await?;
+        Ok(tunnel)
     }
 
     /// A flow to a target.
@@ -119,7 +130,6 @@ impl Wanted {
         let mut outward = Outward::new(self.send, self.credit);
         outward.message(&Answer::Ok(())).await?;
         let inward = Inward::new(self.request, Grants::new(self.grants, memory), self.session.connection().clone());
-        let inward = inward.map_err(|e| Failure::new(Kind::Other, e))?;
         Ok(Tunnel { outward, inward, open: self.session.tunnel() })
     }
 

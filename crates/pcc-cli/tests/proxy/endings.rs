@@ -81,6 +81,15 @@ fn resets_go_through() {
 }
 
 #[test]
+fn a_forward_that_leads_nowhere_resets_those_who_take_it() {
+    let far = serve(&[], &[]);
+    let near = connect(&far.ticket(), echo(), &[]);
+    is_reset(dial(near.forward));
+    assert!(near.pcc.event("denied")["reason"].as_str().unwrap().contains("--allow"));
+    assert!(near.pcc.events("closed").is_empty());
+}
+
+#[test]
 fn after_a_restart_of_the_far_side_it_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let identity = dir.path().join("identity");
