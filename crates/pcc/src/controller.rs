@@ -46,6 +46,10 @@ impl Default for Guards {
 const MIN_SILENCE: Duration = Duration::from_millis(50);
 /// The shortest idle time after which the rate is no longer trusted (SPEC 0.6).
 const MIN_IDLE: Duration = Duration::from_secs(1);
+/// Fewer packets only keep a connection alive, and don't end a pause; but after this time the rate is too old in any case (RFC 7661,
+/// section 4.4).
+const KEEP_ALIVE_PACKETS: u32 = 10;
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 /// Intervals with fewer packets, cut off by a re-alignment, say nothing about loss or rate.
 const MIN_PACKETS: u64 = 10;
 /// Packets that may be in flight whatever the rate.
@@ -66,6 +70,8 @@ pub struct Pcc {
     pacing: Rate,
     mtu: u64,
     last_sent: Option<Time>,
+    /// When the rate was cut for a pause last, and how many packets were sent since anything was idle.
+    pause: Option<(Time, u32)>,
     /// When an acknowledgement came last, or sending began after nothing was in flight.
     heard: Time,
     /// Since when nothing is heard, if the rate was cut for that: `heard` moves on with each cut.
@@ -106,6 +112,7 @@ impl Pcc {
             pacing: plan.rate,
             mtu,
             last_sent: None,
+            pause: None,
             heard: Time::ZERO,
             silent_since: None,
             braked: Time::ZERO,
@@ -249,8 +256,18 @@ impl Pcc {
             return;
         }
         (self.heard, self.silent_since) = (now, None);
-        if now.since(last) > Duration::from_nanos(self.silence).max(MIN_IDLE) {
-            self.cut(now, Cut::Restart);
+        if now.since(last) <= Duration::from_nanos(self.silence).max(MIN_IDLE) {
+            return;
+        }
+        match &mut self.pause {
+            Some((since, sent)) if *sent < KEEP_ALIVE_PACKETS && now.since(*since) < LONGEST_PAUSE => {
+                *sent = 0;
+                self.realign(now);
+            }
+            _ => {
+                self.pause = Some((now, 0));
+                self.cut(now, Cut::Restart);
+            }
         }
     }
 }
@@ -263,6 +280,9 @@ impl CongestionControl for Pcc {
             self.heard = now;
         }
         self.last_sent = Some(now);
+        if let Some((_, sent)) = &mut self.pause {
+            *sent = sent.saturating_add(1);
+        }
         self.monitor.on_sent(packet);
         if self.monitor.needs_plan() {
             self.begin_interval(now);

@@ -163,6 +163,23 @@ fn idleness_makes_the_rate_stale() {
 }
 
 #[test]
+fn packets_that_keep_a_connection_alive_are_no_end_of_a_pause() {
+    for (name, mut flow, recorder) in settled() {
+        // A packet at a time.
+        flow.path.supply = Some(Rate::from_mbps(0.01));
+        let mut keep_alive = |times| {
+            for _ in 0..times {
+                flow.pause(4 * SECOND);
+                flow.run(Duration::from_millis(1));
+            }
+            cuts(&recorder).len()
+        };
+        assert_eq!(keep_alive(20), 1, "{name}: one pause");
+        assert_eq!(keep_alive(60), 2, "{name}: after five minutes the rate is cut again");
+    }
+}
+
+#[test]
 fn idle_for_some_round_trips_of_a_long_path_starts_anew() {
     let (controller, recorder) = observed(&profiles::vivace_2018_latency());
     let mut flow = Flow::new(controller, Path::clean(20.0, 600));
