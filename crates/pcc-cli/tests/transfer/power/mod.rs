@@ -138,7 +138,7 @@ fn try_state(life: &Life, number: u64, total: u64, folder: &Path, rng: &mut Rng)
         let mounted = Mounted::new(&left, folder.join("again"))?;
         let to = mounted.at.join(TO);
         check(life, &said, &to)?;
-        if number % GO_ON == 0 { go_on(life, &said, &to) } else { Ok(()) }
+        if number.is_multiple_of(GO_ON) { go_on(life, &said, &to) } else { Ok(()) }
     };
     tried().map_err(|why| {
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("power-cut.image");
