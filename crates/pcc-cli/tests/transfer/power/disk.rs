@@ -6,6 +6,7 @@ use fuser::{
     BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, INodeNo, LockOwner,
     OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyOpen, ReplyWrite, Request, WriteFlags,
 };
+use nix::mount::{MntFlags, umount2};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -61,6 +62,13 @@ impl<N: Send + 'static> Disk<N> {
         let memory = &mut *lock(&self.memory);
         let before = memory.record.before.clone();
         std::mem::replace(&mut memory.record, Record { before, ops: Vec::new() })
+    }
+}
+
+impl<N> Drop for Disk<N> {
+    fn drop(&mut self) {
+        // The loop device may have it open for a moment still.
+        let _ = umount2(&self.path, MntFlags::MNT_DETACH);
     }
 }
 
