@@ -5,6 +5,7 @@
 mod adversary;
 #[path = "transfer/changes.rs"]
 mod changes;
+#[allow(dead_code, reason = "what only other commands need")]
 mod common;
 #[cfg(target_os = "linux")]
 #[path = "transfer/fidelity.rs"]
@@ -14,7 +15,7 @@ mod keep;
 #[path = "transfer/permissions.rs"]
 mod permissions;
 #[cfg(target_os = "linux")]
-#[path = "transfer/power.rs"]
+#[path = "transfer/power/mod.rs"]
 mod power;
 #[path = "transfer/senders.rs"]
 mod senders;

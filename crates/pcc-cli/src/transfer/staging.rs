@@ -215,9 +215,14 @@ impl Staging {
     /// Remembers who this is and where it listens, for the next start.
     pub fn save(&mut self, port: u16) -> Result<()> {
         self.port = port;
-        let saved = Saved { version: VERSION, kept: self.kept, identity: self.identity.clone(), port };
-        let bytes = postcard::to_stdvec(&saved).map_err(|e| Failure::new(Kind::Other, e))?;
         let shown = || format!("write in {}", self.shown());
+        let encoded = |port| {
+            let saved = Saved { version: VERSION, kept: self.kept, identity: self.identity.clone(), port };
+            postcard::to_stdvec(&saved).map_err(|e| Failure::new(Kind::Other, e))
+        };
+        let mut bytes = encoded(port)?;
+        // Always as long as with the longest port: a loss of power may keep what is written and not a new length.
+        bytes.resize(encoded(u16::MAX)?.len(), 0);
         // In place, because the lock is on this very file.
         let mut file = self.folder.open_with(IDENTITY, OpenOptions::new().write(true)).doing(shown)?;
         file.write_all(&bytes).doing(shown)?;
@@ -367,6 +372,23 @@ mod tests {
     use super::*;
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, chown};
+
+    /// After a loss of power a file may have its new content and its old length.
+    #[test]
+    fn another_port_does_not_change_the_length() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut staging = Staging::open(dir.path()).unwrap();
+        let (secret, file) = (staging.identity.secret, dir.path().join(&staging.name).join(IDENTITY));
+        let len = || fs::metadata(&file).unwrap().len();
+        let first = len();
+        for port in [u16::MAX, 1, 443] {
+            staging.save(port).unwrap();
+            assert_eq!(len(), first, "port {port}");
+        }
+        drop(staging);
+        let staging = Staging::open(dir.path()).unwrap();
+        assert_eq!((staging.identity.secret, staging.port), (secret, 443));
+    }
 
     #[test]
     fn only_a_folder_of_this_user_alone_is_its_own() {

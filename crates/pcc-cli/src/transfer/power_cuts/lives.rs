@@ -35,7 +35,7 @@ fn note(place: &Place, event: Event<'_>) {
 #[ignore = "runs in a process of its own, which the others watch"]
 fn transfers_in_virtual_time() {
     let (Some(folder), Ok(seed)) = (std::env::var_os(PLACE), std::env::var(SEED)) else { return };
-    let place = Place { folder: folder.into(), _temporary: None };
+    let place = Place::at(folder.into());
     let plan = Plan::drawn(seed.parse().unwrap());
     transfer(&place, &place.to(), own_address(0), plan, |event| note(&place, event)).unwrap();
 }

@@ -37,8 +37,8 @@ use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tracer::{Trace, record};
 use walkdir::WalkDir;
@@ -55,6 +55,7 @@ const NAMES: [&str; 2] = ["tree", "file"];
 /// A transfer that is watched: from the folder `from` to `disk/to`.
 struct Place {
     folder: PathBuf,
+    sent: OnceLock<Vec<String>>,
     _temporary: Option<tempfile::TempDir>,
 }
 
@@ -73,9 +74,15 @@ fn temporary() -> tempfile::TempDir {
 impl Place {
     fn new() -> Self {
         let temporary = temporary();
-        let place = Self { folder: temporary.path().to_owned(), _temporary: Some(temporary) };
+        let mut place = Self::at(temporary.path().to_owned());
+        place._temporary = Some(temporary);
         place.fill();
         place
+    }
+
+    /// One that is there already.
+    fn at(folder: PathBuf) -> Self {
+        Self { folder, sent: OnceLock::new(), _temporary: None }
     }
 
     fn fill(&self) {
@@ -125,10 +132,15 @@ impl Place {
         self.disk().join("to")
     }
 
+    /// Lines of what is sent, which from now on does not change.
+    fn sent(&self) -> &[String] {
+        self.sent.get_or_init(|| sent_in(&self.source()))
+    }
+
     /// Lines of what is sent and not in this folder.
     fn missing(&self, to: &Path) -> Vec<String> {
-        let (sent, found) = (sent_in(&self.source()), sent_in(to));
-        sent.into_iter().filter(|line| !found.contains(line)).collect()
+        let found = sent_in(to);
+        self.sent().iter().filter(|line| !found.contains(line)).cloned().collect()
     }
 
     fn ticket(&self) -> PathBuf {
@@ -168,7 +180,7 @@ impl Place {
 #[ignore = "runs in a process of its own, which the others watch"]
 fn transfers() {
     let Some(folder) = std::env::var_os(PLACE) else { return };
-    let place = Place { folder: folder.into(), _temporary: None };
+    let place = Place::at(folder.into());
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         let listen = Some(own_address(0));

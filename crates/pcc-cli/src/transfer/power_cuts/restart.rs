@@ -54,7 +54,7 @@ impl<'a> Left<'a> {
 
     /// Checks what must be there; whether the receiver is to be started again.
     pub fn check(&self) -> Result<bool, String> {
-        let (sent, to) = (sent_in(&self.place.source()), self.to());
+        let (sent, to) = (self.place.sent(), self.to());
         for file in sent_in(&to).iter().filter(|line| !is_folder(line)) {
             if !sent.contains(file) && !self.old.contains(&format!("to/{file}")) {
                 return Err(format!("torn: {file}"));

@@ -170,6 +170,8 @@ impl Tracer {
 }
 
 const AT_FDCWD: u64 = libc::AT_FDCWD as u64;
+/// Of memory.
+const PAGE: u64 = 4096;
 
 /// A system call that succeeded and is about to return.
 struct Call {
@@ -203,9 +205,18 @@ impl Call {
         u64::from_le_bytes(self.bytes(from, 8).try_into().expect("eight bytes"))
     }
 
-    fn text(&self, from: u64) -> OsString {
-        let bytes = (from..).map(|at| self.bytes(at, 1)[0]).take_while(|&byte| byte != 0);
-        OsString::from_vec(bytes.collect())
+    fn text(&self, mut from: u64) -> OsString {
+        let mut text = Vec::new();
+        loop {
+            // What is after this page may not be there.
+            let piece = self.bytes(from, PAGE - from % PAGE);
+            let end = piece.iter().position(|&byte| byte == 0);
+            text.extend_from_slice(&piece[..end.unwrap_or(piece.len())]);
+            if end.is_some() {
+                return OsString::from_vec(text);
+            }
+            from += piece.len() as u64;
+        }
     }
 
     /// Where a file or folder that it has open is.
