@@ -1,9 +1,9 @@
 //! Do others keep the queue full? A drain tells: each flow takes its own packets out of the queue for a moment. Flows of one kind see the
 //! same queue, so that they do it together, and it empties; what others keep there stays.
 
-use super::LEAST;
 use super::config::{DrainConfig, GrowthConfig};
 use super::rounds::Round;
+use super::window::LEAST;
 use crate::units::larger;
 
 /// A queue is nearly empty below this part of the largest one of late.

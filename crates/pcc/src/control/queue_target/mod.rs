@@ -38,12 +38,11 @@ use delay::Delay;
 use loss::Loss;
 use rounds::{Round, Rounds};
 use start::{Start, Verdict};
-use window::Window;
+use window::{LEAST, Window};
 use yielding::{Before, Yielding};
 
-/// Windows in packets: more than any path needs, and the fewest that keep acknowledgements coming.
+/// A window in packets that is more than any path needs.
 const MOST: f64 = 1e9;
-const LEAST: f64 = 2.0;
 /// A queue of so many times the packets that are wanted is too long.
 const LONG: f64 = 2.0;
 /// The window grows by at most this part of it in a round trip; by less where delay can't tell when to stop.

@@ -1,8 +1,9 @@
 //! What this control does about what drains found out.
 
+use super::QueueTargetControl;
 use super::competition::{Found, View};
 use super::rounds::Round;
-use super::{LEAST, QueueTargetControl};
+use super::window::LEAST;
 use crate::units::Time;
 
 impl QueueTargetControl {

@@ -2,6 +2,8 @@
 
 use crate::units::{larger, smaller};
 
+/// The fewest packets that keep acknowledgements coming.
+pub(super) const LEAST: f64 = 2.0;
 /// Round trips in one direction before the velocity doubles.
 const STEADY_ROUNDS: u32 = 3;
 /// Down, the window goes this part of the way in a round trip.
