@@ -31,6 +31,8 @@ pub struct Inward {
     data: RecvStream,
     /// An [`Answer`] comes first.
     behind_answer: bool,
+    /// It ended instead of it: the target cut off what it had accepted.
+    cut_off: bool,
     connection: Connection,
     grants: Grants,
 }
@@ -72,15 +74,15 @@ impl Grants {
 impl Inward {
     /// Receives the rest of this stream.
     pub fn new(data: RecvStream, grants: Grants, connection: Connection) -> Inward {
-        Inward { data, behind_answer: false, connection, grants }
+        Inward { data, behind_answer: false, cut_off: false, connection, grants }
     }
 
     /// Receives an answer and then the rest of this stream.
     pub fn behind_answer(data: RecvStream, grants: Grants, connection: Connection) -> Inward {
-        Inward { data, behind_answer: true, connection, grants }
+        Inward { data, behind_answer: true, cut_off: false, connection, grants }
     }
 
-    /// Waits for the answer, if it hasn't come yet.
+    /// Waits for the answer, if it hasn't come yet. A reset may come in its place; it shows when [receiving](Self::receive).
     ///
     /// # Errors
     ///
@@ -88,7 +90,11 @@ impl Inward {
     pub async fn answered(&mut self) -> Result<(), Refusal> {
         if self.behind_answer {
             let answer = timeout(ANSWER, wire::receive::<Answer>(&mut self.data, MAX_MESSAGE)).await;
-            answer.map_err(|_| Refusal::TimedOut)?.map_err(|_| Refusal::NoFarSide)??;
+            match answer.map_err(|_| Refusal::TimedOut)? {
+                Ok(answer) => answer?,
+                Err(_) if self.connection.close_reason().is_some() => return Err(Refusal::NoFarSide),
+                Err(_) => self.cut_off = true,
+            }
             self.behind_answer = false;
         }
         Ok(())
@@ -96,7 +102,10 @@ impl Inward {
 
     /// Hands all that comes, behind the answer, to `program`, and at the end of the stream says that this was all.
     pub async fn receive(self, mut program: impl AsyncWrite + Unpin, count: &AtomicU64) -> End {
-        let Inward { data, connection, mut grants, .. } = self;
+        let Inward { data, connection, mut grants, cut_off, .. } = self;
+        if cut_off {
+            return End::Reset;
+        }
         let Ok(begin) = data.bytes_read() else { return End::Lost };
         let mut data = data.into_unordered();
         let mut reassembly = Reassembly::default();
