@@ -149,6 +149,28 @@ async fn a_refusal_comes_through_whatever_was_sent_meanwhile() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reset_may_come_instead_of_the_answer() {
+    let ends = ends().await;
+    let near = async {
+        let tunnel = Opener::new(ends.near.clone(), Memory::new()).ask(target()).await.unwrap();
+        let (sent, received) = (AtomicU64::new(0), AtomicU64::new(0));
+        let end = relay::pipe(tokio::io::repeat(7), tokio::io::sink(), tunnel, &[], &sent, &received).await;
+        assert_eq!(end, Ok(End::Reset));
+    };
+    let far = async {
+        let (_grants, mut request) = ends.far.connection().accept_bi().await.unwrap();
+        let (mut answer, _credit) = ends.far.connection().accept_bi().await.unwrap();
+        wire::receive::<Request>(&mut request, MAX_MESSAGE).await.unwrap();
+        answer.reset(RESET).unwrap();
+        ends.near.connection().closed().await
+    };
+    tokio::select! {
+        done = timeout(PATIENCE, near) => done.expect("it hangs"),
+        reason = far => panic!("{reason}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_dropped_does_not_look_complete() {
     let ends = ends().await;
     let near = async { drop(Opener::new(ends.near.clone(), Memory::new()).open(target()).await.unwrap()) };

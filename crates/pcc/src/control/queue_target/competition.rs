@@ -123,16 +123,16 @@ pub(super) enum Found {
 }
 
 impl Competition {
-    /// The path was filled, without a queue, by a window of `window` packets.
-    pub fn new(config: DrainConfig, growth: GrowthConfig, window: f64) -> Competition {
+    /// The path was filled, without a queue, by a window of `window` packets, until `now`.
+    pub fn new(config: DrainConfig, growth: GrowthConfig, window: f64, now: f64) -> Competition {
         Competition {
             config,
             growth,
             competes: false,
             more: 0.0,
-            empty: 0.0,
-            lowest: (f64::INFINITY, 0.0),
-            drained: 0.0,
+            empty: now,
+            lowest: (f64::INFINITY, now),
+            drained: now,
             window_then: window,
             sum: (0.0, 0.0, 0.0),
             mean: 0.0,
@@ -329,7 +329,7 @@ mod tests {
     }
 
     fn competition() -> Competition {
-        Competition::new(DrainConfig::default(), GrowthConfig::default(), 100.0)
+        Competition::new(DrainConfig::default(), GrowthConfig::default(), 100.0, 0.0)
     }
 
     /// The packets that a flow of this weight adds beside others in so many round trips of so many seconds without loss.
@@ -345,7 +345,7 @@ mod tests {
 
     /// What the last of some drains finds, by a flow of so many packets: so many seconds stood before each, and so many remained.
     fn found(packets: f64, drains: &[(f64, f64)]) -> Found {
-        let mut competition = Competition::new(DrainConfig::default(), GrowthConfig::default(), packets);
+        let mut competition = Competition::new(DrainConfig::default(), GrowthConfig::default(), packets, 0.0);
         let mut noise = 0.0;
         drains.iter().fold(Found::Nothing, |_, (before, remains)| {
             let remains = Some((*remains, 0.0));
@@ -369,6 +369,17 @@ mod tests {
             "ours went away"
         );
         assert_eq!(found(100.0, &[(0.02, 0.015), (0.02, 0.015), (0.03, 0.018)]), Found::Others(100.0, 0.018));
+    }
+
+    #[test]
+    fn no_flow_drains_because_it_began_late() {
+        let round = Round { rate: 1e6, lost: 0, acked: 100, in_flight: 120_000 };
+        let drains = |began| {
+            let mut competition = Competition::new(DrainConfig::default(), GrowthConfig::default(), 100.0, began);
+            competition.on_round(&round, &View { now: 9.0, ..view(0.04, 1.0, 0.0) });
+            competition.drain_window().is_some()
+        };
+        assert_eq!([6.9, 8.9].map(drains), [true, false], "a drain comes after two seconds");
     }
 
     #[test]

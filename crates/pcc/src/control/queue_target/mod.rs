@@ -96,7 +96,7 @@ impl QueueTargetControl {
             wanted: 1.0,
             start: Some(Start::new(config.start)),
             loss: Loss::new(config.loss),
-            competition: Competition::new(config.drain, config.growth, 0.0),
+            competition: Competition::new(config.drain, config.growth, 0.0, 0.0),
             yielding: Yielding::default(),
             probe: None,
             since: Time::ZERO,
@@ -157,7 +157,7 @@ impl QueueTargetControl {
         let back = self.end_probe(rate);
         if is_first {
             let window = rate * self.delay.base() / self.packet;
-            self.competition = Competition::new(self.config.drain, self.config.growth, window);
+            self.competition = Competition::new(self.config.drain, self.config.growth, window, now.as_secs_f64());
         }
         let noise = self.rounds.bandwidth() * self.delay.background() / self.packet;
         self.jump(back.unwrap_or(self.pipe() + noise + self.wanted), now);
@@ -239,7 +239,7 @@ impl RateControl for QueueTargetControl {
         if cut == Cut::Restart {
             self.start = Some(Start::new(self.config.start));
             self.loss.cap = f64::INFINITY;
-            self.competition = Competition::new(self.config.drain, self.config.growth, 0.0);
+            self.competition = Competition::new(self.config.drain, self.config.growth, 0.0, 0.0);
             self.window.jump(self.window.packets.max(self.first_window()));
         } else if cut == Cut::Loss {
             self.start = None;
