@@ -164,7 +164,8 @@ fn idleness_makes_the_rate_stale() {
 
 #[test]
 fn packets_that_keep_a_connection_alive_are_no_end_of_a_pause() {
-    for (name, mut flow, recorder) in settled() {
+    let by_rate: Vec<&str> = settled_by_rate().map(|(name, ..)| name).collect();
+    for (name, mut flow, recorder) in settled().filter(|(name, ..)| !by_rate.contains(name)) {
         // A packet at a time.
         flow.path.supply = Some(Rate::from_mbps(0.01));
         let mut keep_alive = |times| {
