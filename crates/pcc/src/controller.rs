@@ -259,7 +259,7 @@ impl Pcc {
         if now.since(last) <= Duration::from_nanos(self.silence).max(MIN_IDLE) {
             return;
         }
-        // Start-up of a control without a window ends, and slowly, while there is little to send: it has to begin anew.
+        // Without a window start-up ends while there is little to send, and the rate grows slowly from there: it has to begin anew.
         let has_window = self.limits.is_some();
         match &mut self.pause {
             Some((since, sent)) if has_window && *sent < KEEP_ALIVE_PACKETS && now.since(*since) < LONGEST_PAUSE => {
