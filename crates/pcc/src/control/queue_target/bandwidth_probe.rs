@@ -1,4 +1,5 @@
-//! Is more to be had? Who yielded most of its window to a delay that doesn't go away asks by sending more: the window doubles as in start-up.
+//! Is more to be had? Who yielded most of its window to a delay that doesn't go away, or sees that one which came at once isn't drained,
+//! asks by sending more: the window doubles as in start-up.
 //!
 //! If delivery follows and the delay stays as it is, the delay isn't a queue of ours: the path has become longer, or noisy, or others keep
 //! the queue. If the delay grows, the path is full, and all is as before.
@@ -13,12 +14,14 @@ use crate::units::Time;
 const SMALL: f64 = 32.0;
 const SMALL_PACKETS: f64 = 2.0;
 /// Fewer packets show nothing.
-const FEWEST: f64 = 4.0;
+const FEWEST: f64 = 3.0;
 /// The delay has grown if it did by so many of its mean deviations, and by this part of it.
 const DEVIATIONS: f64 = 2.0;
 const PART: f64 = 0.05;
 /// Delivery has to grow by this much while the delay doesn't.
 const GROWS: f64 = 3.0;
+/// It is enough that it grows by this much if the delay had risen at once.
+const GROWS_SINCE_RISE: f64 = 1.5;
 
 impl QueueTargetControl {
     /// Takes in a round trip; begins a probe if it is time for one.
@@ -34,13 +37,24 @@ impl QueueTargetControl {
         let in_vain = self.yielding.on_round(self.window.packets, excess);
         let still = self.delay.excess() >= REMAINS * excess;
         if in_vain && significant && still && self.used && self.window.packets >= FEWEST {
-            self.probe =
-                Some(Before { window: self.window.packets, rate: round.rate, background: self.delay.background() });
-            self.delay.set_background(excess);
             let grown = (DEVIATIONS * self.competition.deviation()).max(PART * excess);
-            self.start = Some(Start::again(self.config.start, round.rate, grown));
-            self.since = now;
+            self.begin_probe(round.rate, excess, grown, false, now);
         }
+    }
+
+    /// The delay rose at once, and `excess` seconds of it are there although a drain has just sent what would fill the path without it.
+    pub(super) fn look_at_longer_path(&mut self, round: &Round, excess: f64, now: Time) {
+        self.begin_probe(round.rate, excess, PART * excess, true, now);
+        self.jump(round.in_flight as f64 / self.packet, now);
+    }
+
+    /// Sends more than `rate` bytes/s until the delay, of `excess` seconds, has grown by `grown` seconds.
+    fn begin_probe(&mut self, rate: f64, excess: f64, grown: f64, rose: bool, now: Time) {
+        let before = Before { window: self.window.packets, rate, background: self.delay.background(), rose };
+        self.probe = Some(before);
+        self.delay.set_background(excess);
+        self.start = Some(Start::again(self.config.start, rate, grown));
+        self.since = now;
     }
 
     /// A probe is under way: less delay than there was belongs to the path for sure.
@@ -53,6 +67,10 @@ impl QueueTargetControl {
     /// Ends a probe in which `rate` bytes/s were delivered before the delay grew. Returns the window to go back to if there isn't more.
     pub(super) fn end_probe(&mut self, rate: f64) -> Option<f64> {
         let before = self.probe.take()?;
+        if before.rose && rate >= GROWS_SINCE_RISE * before.rate {
+            self.delay.on_longer_path(before.background);
+            return None;
+        }
         if rate >= GROWS * before.rate {
             return None;
         }

@@ -23,6 +23,13 @@ const GREW: f64 = 1.1;
 const EMPTIED: f64 = 0.3;
 /// A window of fewer packets is too small to tell others from many of its own kind.
 const SMALL: f64 = 12.0;
+/// A delay that rose at once by this part of the base round-trip time, and so many packet times, asks for a drain if this part of the rise
+/// is still there a round trip later: a pause of the path leaves a queue, which drains; a longer path stays longer.
+const RISE_PART: f64 = 0.25;
+const RISE_PACKETS: f64 = 6.0;
+const STILL_THERE: f64 = 0.7;
+/// The path is longer if it then is so by this part of the base round-trip time, and as many packet times.
+const LONGER_PART: f64 = 0.1;
 /// A common time is waited for for so many times the time between drains at most.
 const LATEST: f64 = 1.5;
 /// A queue of less than this part of a round trip is empty.
@@ -49,6 +56,8 @@ struct Drain {
     before: f64,
     remains: Option<(f64, f64)>,
     window: f64,
+    /// Whether it is there because the delay rose at once.
+    after_rise: bool,
 }
 
 /// Whether others compete, and what is done about it.
@@ -82,6 +91,8 @@ pub(super) struct Competition {
     remained: f64,
     until_drain: u32,
     drain: Option<Drain>,
+    /// By how much the delay rose at once in the last round trip, in seconds.
+    rise: f64,
     since_cut: u32,
 }
 
@@ -90,12 +101,15 @@ pub(super) struct Competition {
 pub(super) struct View {
     pub now: f64,
     pub rtt: f64,
+    pub base: f64,
     /// What stands above the base round-trip time, its standard deviation, and what of it isn't ours.
     pub excess: f64,
     pub deviation: f64,
     pub noise: f64,
     /// Whether the whole queue may be noise.
     pub noisy: bool,
+    /// By how much the delay rose at once beyond what may be noise.
+    pub rise: f64,
     pub packet_time: f64,
     pub window: f64,
     /// The part of the round trip that isn't queue.
@@ -116,6 +130,8 @@ pub(super) enum Found {
     Drained(f64),
     /// This remained above the base round-trip time in drain after drain: it isn't ours.
     Background(f64, f64),
+    /// The delay rose at once, and this remained above the base round-trip time: the path seems to be longer.
+    Longer(f64),
     /// Others are at work: back to this window; and what remained.
     Others(f64, f64),
     /// Beside others, and loss is heavy: this part of the window remains.
@@ -144,6 +160,7 @@ impl Competition {
             remained: 0.0,
             until_drain: 0,
             drain: None,
+            rise: 0.0,
             since_cut: 0,
         }
     }
@@ -201,7 +218,7 @@ impl Competition {
         (self.lowest, self.drained) = ((f64::INFINITY, now), now);
     }
 
-    fn begin_drain(&mut self, view: &View) {
+    fn begin_drain(&mut self, view: &View, after_rise: bool) {
         let window = self.config.part * view.window * view.unqueued;
         self.drain = Some(Drain {
             rounds: DRAIN_ROUNDS,
@@ -209,6 +226,7 @@ impl Competition {
             before: self.mean,
             remains: None,
             window,
+            after_rise,
         });
         self.is_first = false;
         self.done(view.now);
@@ -219,6 +237,7 @@ impl Competition {
     pub fn on_round(&mut self, round: &Round, view: &View) -> Found {
         self.largest *= 0.95;
         self.since_cut = self.since_cut.saturating_add(1);
+        let rise = core::mem::replace(&mut self.rise, view.rise);
         if let Some(drain) = &mut self.drain {
             if drain.rounds < DRAIN_ROUNDS {
                 let least = drain.remains.is_none_or(|(excess, _)| view.excess < excess);
@@ -239,14 +258,19 @@ impl Competition {
         }
         if !self.competes {
             self.more *= FADE;
+            if rise > larger(RISE_PART * view.base, RISE_PACKETS * view.packet_time) && view.excess > STILL_THERE * rise
+            {
+                self.begin_drain(view, true);
+                return Found::Nothing;
+            }
             if view.now - self.empty > self.patience(view) && self.is_due(view) {
-                self.begin_drain(view);
+                self.begin_drain(view, false);
             }
             return Found::Nothing;
         }
         self.until_drain = self.until_drain.saturating_sub(1);
         if self.until_drain == 0 {
-            self.begin_drain(view);
+            self.begin_drain(view, false);
             return Found::Nothing;
         }
         let loss = f64::from(round.lost) / f64::from((round.lost + round.acked).max(1));
@@ -273,6 +297,10 @@ impl Competition {
         let Some(drain) = self.drain.take() else { return Found::Nothing };
         let (remains, deviation) = drain.remains.unwrap_or_default();
         let noise = remains + deviation;
+        if drain.after_rise {
+            let longer = remains - view.noise > larger(LONGER_PART * view.base, RISE_PACKETS * view.packet_time);
+            return if longer { Found::Longer(remains) } else { Found::Drained(noise) };
+        }
         let [before, remaining] = [drain.before, remains].map(|excess| excess - view.noise);
         let grew = self.failures >= BACKGROUND && remains > GREW * self.remained + view.packet_time;
         let emptied = !grew && remaining <= (EMPTIED * before).max(view.packet_time);
@@ -314,10 +342,12 @@ mod tests {
         View {
             now: 1.0,
             rtt,
+            base: rtt - 0.02,
             excess: 0.02,
             deviation: 0.0,
             noise,
             noisy: false,
+            rise: 0.0,
             packet_time: 0.001,
             window: 100.0,
             unqueued: 0.5,
@@ -349,7 +379,14 @@ mod tests {
         let mut noise = 0.0;
         drains.iter().fold(Found::Nothing, |_, (before, remains)| {
             let remains = Some((*remains, 0.0));
-            competition.drain = Some(Drain { rounds: 0, until: 0.0, before: *before, remains, window: packets / 4.0 });
+            competition.drain = Some(Drain {
+                rounds: 0,
+                until: 0.0,
+                before: *before,
+                remains,
+                window: packets / 4.0,
+                after_rise: false,
+            });
             let found = competition.end_drain(&view(0.04, 1.0, noise));
             if let Found::Background(_, remains) = found {
                 noise = remains;
@@ -369,6 +406,24 @@ mod tests {
             "ours went away"
         );
         assert_eq!(found(100.0, &[(0.02, 0.015), (0.02, 0.015), (0.03, 0.018)]), Found::Others(100.0, 0.018));
+    }
+
+    #[test]
+    fn a_delay_that_rose_at_once_is_tried_by_a_drain() {
+        let round = Round { rate: 1e6, lost: 0, acked: 100, in_flight: 120_000 };
+        let after = |rise, excess, remains| {
+            let mut competition = competition();
+            let view = View { rise, ..view(0.06, 1.0, 0.0) };
+            competition.on_round(&round, &view);
+            competition.on_round(&round, &View { excess, rise: 0.0, ..view });
+            let drains = competition.drain_window().is_some();
+            let ended = View { now: 2.0, excess: remains, rise: 0.0, ..view };
+            (drains, (0..DRAIN_ROUNDS).map(|_| competition.on_round(&round, &ended)).last())
+        };
+        assert_eq!(after(0.03, 0.03, 0.03), (true, Some(Found::Longer(0.03))));
+        assert_eq!(after(0.03, 0.03, 0.005), (true, Some(Found::Drained(0.005))), "the path had paused");
+        assert_eq!(after(0.03, 0.01, 0.01).0, false, "it is over");
+        assert_eq!(after(0.008, 0.03, 0.03).0, false, "too little");
     }
 
     #[test]

@@ -21,6 +21,10 @@ const SMALL: f64 = 16.0;
 /// On paths with a smaller base than this, in seconds, hosts alone delay packets by so many seconds: no queue is shorter there.
 const HOSTS_MATTER: f64 = 0.002;
 const OF_HOSTS: f64 = 0.0005;
+/// The delay rises at once between packets that were sent one after the other, by this many times the time between them, while nothing is
+/// acknowledged for this part of the rise at least: the path has become longer, or pauses. A queue grows more slowly.
+const AT_ONCE: f64 = 4.0;
+const WHILE_SILENT: f64 = 0.7;
 /// The longest round-trip time that is believed, in seconds.
 const MAX_RTT: f64 = 600.0;
 
@@ -63,6 +67,10 @@ pub(super) struct Delay {
     gap: f64,
     longest_gap: f64,
     last_batch: Option<f64>,
+    /// When the newest acknowledged packet was sent.
+    newest: Time,
+    /// By how much the delay rose at once since that was asked last.
+    rise: f64,
 }
 
 impl Delay {
@@ -109,6 +117,12 @@ impl Delay {
         self.longest_gap = larger(self.longest_gap, gap);
         let window = larger(smaller(smoothed / 2.0, STANDING_SECONDS), STANDING_PACKETS * packet_time);
         let window = larger(window, GAPS * self.gap);
+        let rise = smallest - self.standing();
+        let apart = oldest.seconds_since(self.newest);
+        if self.standing() > 0.0 && gap >= WHILE_SILENT * rise && rise >= AT_ONCE * apart {
+            self.rise = larger(self.rise, rise);
+        }
+        self.newest = self.newest.max(newest);
         self.standing.update(now, smallest, window);
         self.base.update(now, smallest, self.memory);
         self.mean += (self.excess() - self.mean) * (gap / larger(larger(smoothed, gap), f64::MIN_POSITIVE));
@@ -123,6 +137,18 @@ impl Delay {
     pub fn on_round(&mut self) {
         let longest = core::mem::take(&mut self.longest_gap);
         self.gap += (longest - self.gap) / 4.0;
+    }
+
+    /// By how much the delay rose at once since the last call.
+    pub fn take_rise(&mut self) -> f64 {
+        core::mem::take(&mut self.rise)
+    }
+
+    /// The path has become longer by what the background is more than `before`.
+    pub fn on_longer_path(&mut self, before: f64) {
+        let base = self.base() + core::mem::replace(&mut self.background, before) - before;
+        self.base = WindowedMin::default();
+        self.base.update(self.last_batch.unwrap_or(0.0), base, self.memory);
     }
 
     /// The smallest round-trip time now.
@@ -191,5 +217,38 @@ impl Delay {
     /// The delay that isn't ours.
     pub fn background(&self) -> f64 {
         self.background
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By how much the delay rises at once as packets are acknowledged that were sent each 2 ms and took so many milliseconds.
+    fn rise(rtts: impl IntoIterator<Item = u64>) -> f64 {
+        let mut delay = Delay::new(f64::INFINITY, NoiseConfig::default());
+        for (number, rtt) in rtts.into_iter().enumerate() {
+            let (sent, rtt) = (Time::from_nanos(2_000_000 * number as u64), core::time::Duration::from_millis(rtt));
+            delay.on_acked(&AckedPacket { time: sent + rtt, number: number as u64, sent, bytes: 1200, rtt });
+            delay.on_batch(sent + rtt, 0.001);
+        }
+        delay.take_rise()
+    }
+
+    #[test]
+    fn a_longer_path_delays_packets_at_once() {
+        let longer = rise([20, 20, 21, 20, 60, 60]);
+        assert!((longer - 0.04).abs() < 1e-9, "{longer}");
+        assert!(rise((20..60).step_by(2)) < 0.01, "a queue grows packet by packet");
+        assert_eq!(rise([60, 60, 20]), 0.0);
+    }
+
+    #[test]
+    fn a_longer_path_is_no_noise() {
+        let mut delay = Delay { base: WindowedMin::default(), ..Delay::default() };
+        delay.base.update(0.0, 0.02, delay.memory);
+        delay.set_background(0.035);
+        delay.on_longer_path(0.005);
+        assert!((delay.base() - 0.05).abs() < 1e-9 && delay.background() == 0.005, "{delay:?}");
     }
 }

@@ -15,10 +15,12 @@ impl QueueTargetControl {
         let view = View {
             now: now.as_secs_f64(),
             rtt: self.rtt(),
+            base: self.delay.base(),
             excess,
             deviation,
             noise: self.delay.background(),
             noisy: self.delay.has_background() && self.delay.noise() > self.competition.latest(),
+            rise: self.delay.take_rise() - self.delay.noise(),
             packet_time: self.packet_time(),
             window,
             unqueued: 1.0 - queue / standing,
@@ -45,6 +47,7 @@ impl QueueTargetControl {
         match found {
             Found::Nothing => {}
             Found::Drained(remains) => self.delay.on_drain(remains),
+            Found::Longer(remains) => self.look_at_longer_path(round, remains, now),
             Found::Background(window, remains) => {
                 self.delay.set_background(remains);
                 if window > self.window.packets {

@@ -67,7 +67,15 @@ impl Start {
 
     /// A start-up from a delivery rate of `rate` bytes/s, in which a queue of `grown` seconds is one, and no delay is taken for noise.
     pub fn again(config: StartConfig, rate: f64, grown: f64) -> Start {
-        Start { rounds: FIRST_ROUNDS, best: rate, best_without_queue: rate, grown: Some(grown), ..Start::new(config) }
+        Start {
+            rounds: FIRST_ROUNDS,
+            best: rate,
+            best_without_queue: rate,
+            // Loss may be the path's.
+            lost: true,
+            grown: Some(grown),
+            ..Start::new(config)
+        }
     }
 
     /// The largest delivery rate before there was a queue, in bytes/s.

@@ -45,6 +45,8 @@ pub(super) struct Before {
     pub rate: f64,
     /// The delay that wasn't ours, in seconds.
     pub background: f64,
+    /// Whether the delay had risen at once.
+    pub rose: bool,
 }
 
 #[cfg(test)]
