@@ -76,7 +76,9 @@ fn open(config: EndpointConfig, server: Option<ServerConfig>, socket: UdpSocket)
 /// A socket on this address; without one, on all of this machine, of both IP versions where possible.
 pub fn bind(address: Option<SocketAddr>) -> Result<UdpSocket> {
     #[cfg(test)]
-    let address = address.or_else(|| simulation::process().map(|process| process.address()));
+    if let Some(process) = simulation::process() {
+        return process.bind(address).doing(|| "open a UDP socket in virtual time");
+    }
     let bound = match address {
         Some(address) => UdpSocket::bind(address),
         None => bind_any(0),

@@ -1,8 +1,10 @@
 //! A process and its clock.
 
 use super::network::{Network, VirtualRuntime};
+use super::real;
 use std::cell::RefCell;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -94,9 +96,9 @@ impl Process {
         seed
     }
 
-    /// Where it binds sockets for which no address is named: not where somebody may want a port again that it had.
-    pub fn address(&self) -> SocketAddr {
-        (Ipv4Addr::LOCALHOST, 0).into()
+    /// Binds a socket; if no address is named, not where somebody may want a port again that it had.
+    pub fn bind(&self, address: Option<SocketAddr>) -> io::Result<UdpSocket> {
+        real::bind(address.unwrap_or((Ipv4Addr::LOCALHOST, 0).into()))
     }
 }
 
@@ -137,6 +139,7 @@ impl<T> Machine<T> {
 
     /// Lets it run for a while.
     pub fn step(&mut self, time: Duration) -> Step<T> {
+        let _runs = real::runs();
         self.ran += time;
         let until = self.began + self.ran;
         RUNNING.set(Some(self.process.clone()));

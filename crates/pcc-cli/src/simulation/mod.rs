@@ -15,6 +15,8 @@
 
 mod machine;
 mod network;
+mod real;
 
 pub use machine::{Fate, Machine, Step, process};
 pub use network::Network;
+pub use real::start;

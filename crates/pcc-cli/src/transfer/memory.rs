@@ -10,6 +10,7 @@ use super::protocol::{Answer, MAX_STREAMS, Record};
 use super::receiver::{Options, Receiver};
 use super::tests::{RULES, file, offer, raw};
 use crate::peer::ticket::Ticket;
+use crate::simulation;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -62,7 +63,8 @@ impl Side {
         let test = format!("{}::{name}", module_path!().split_once("::").unwrap().1);
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--ignored", "--exact", &test]).env(PLACE, place);
-        Self(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Self(simulation::start(&mut command).unwrap())
     }
 
     /// The most that it ever had in memory, in bytes; `None` once it has ended.

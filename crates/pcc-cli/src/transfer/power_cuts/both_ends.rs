@@ -115,6 +115,7 @@ impl Side {
             Step::Ended(Ok(())) => (After::Done, "done".to_owned()),
             Step::Ended(Err(failure)) => {
                 assert!(failure.kind != Kind::Corrupt, "{failure}");
+                world.failed = Some(format!("{}: {failure}", self.name));
                 // Without the message, which has addresses in it.
                 (After::Again, format!("{:?}", failure.kind))
             }
@@ -134,6 +135,8 @@ struct World {
     rng: Rng,
     now: Duration,
     events: Vec<String>,
+    /// The last failure that a process ended with, for whoever looks for the reason of a transfer without an end.
+    failed: Option<String>,
 }
 
 impl World {
@@ -155,7 +158,7 @@ pub fn transfer(
     fastrand::seed(seed);
     let (mut receiver, mut sender) = (Side::new("receiver", receivers), Side::new("sender", senders));
     let (network, rng) = (Network::new(seed, delay, loss), Rng::with_seed(seed));
-    let mut world = World { network, rng, now: Duration::ZERO, events: Vec::new() };
+    let mut world = World { network, rng, now: Duration::ZERO, events: Vec::new(), failed: None };
     let ticket = Rc::new(RefCell::new(None));
     let mut invited = false;
     let (mut received, mut sent) = (false, None);
@@ -191,7 +194,8 @@ pub fn transfer(
             break;
         }
         if world.now > END {
-            return Err(format!("no end: {:#?}", world.events));
+            let failed = world.failed.as_deref().unwrap_or("none");
+            return Err(format!("no end; the last failure: {failed}\nafter this: {:#?}", world.events));
         }
     }
     let (packets, trace) = world.network.sent();

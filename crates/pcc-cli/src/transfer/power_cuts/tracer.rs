@@ -1,6 +1,7 @@
 //! Records what a process does to a folder, through ptrace(2): the process itself is what it always is.
 
 use super::disk::{Bytes, Disk, New, Node, Op, Place};
+use crate::simulation;
 use nix::libc;
 use nix::sys::ptrace::{self, Options};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
@@ -28,7 +29,7 @@ pub fn record(command: &mut Command, root: &Path) -> Result<Trace, String> {
     command.get_envs().for_each(|(name, value)| {
         waiting.env(name, value.unwrap_or_default());
     });
-    let mut child = waiting.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("sh");
+    let mut child = simulation::start(waiting.stdin(Stdio::piped()).stdout(Stdio::null())).expect("sh");
     let main = Pid::from_raw(child.id() as i32);
     let options = Options::PTRACE_O_TRACESYSGOOD | Options::PTRACE_O_TRACECLONE | Options::PTRACE_O_EXITKILL;
     if let Err(e) = ptrace::seize(main, options) {
