@@ -1,4 +1,4 @@
-//! Folders whose names survive a loss of power.
+//! Folders, and names in them, that survive a loss of power.
 
 use cap_std::fs::Dir;
 use rustix::fs::{Mode, OFlags};
@@ -27,13 +27,15 @@ pub fn make_folders(path: &Path) -> io::Result<()> {
     let missing: Vec<&Path> =
         path.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists()).collect();
     std::fs::create_dir_all(path)?;
-    for made in missing.into_iter().rev() {
-        let above = made.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        match File::open(above).and_then(|folder| sync(&folder)) {
-            // It may be allowed to write in a folder but not to read it.
-            Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {}
-            done => done?,
-        }
+    missing.into_iter().rev().try_for_each(sync_name)
+}
+
+/// Brings the name of a file or folder to the disk.
+pub fn sync_name(path: &Path) -> io::Result<()> {
+    let above = path.parent().filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match File::open(above).and_then(|folder| sync(&folder)) {
+        // It may be allowed to write in a folder but not to read it.
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        done => done,
     }
-    Ok(())
 }

@@ -3,7 +3,7 @@
 use super::credentials::Credentials;
 use super::identity::Identity;
 use crate::failure::{Context, Failure, Kind, Result};
-use crate::folders::make_folders;
+use crate::folders::{make_folders, sync_name};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
@@ -65,11 +65,14 @@ fn find_or_make<T: Serialize + DeserializeOwned>(
     what: &str,
     generate: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
-    match File::open(path) {
+    let key = match File::open(path) {
         Ok(file) => read(file, path, what),
         Err(e) if e.kind() == ErrorKind::NotFound => make(path, what, generate()?),
         Err(e) => Err(Failure::io(format!("read the {what} {}", path.display()), &e)),
-    }
+    }?;
+    // Before others hear of it. One that was there may be of a process that was killed before it could do so, or is about to.
+    sync_name(path).doing(|| format!("write the name of the {what} {} to disk", path.display()))?;
+    Ok(key)
 }
 
 fn read<T: DeserializeOwned>(mut file: File, path: &Path, what: &str) -> Result<T> {

@@ -4,7 +4,8 @@
 //! A real receiver, in a process of its own, takes a transfer over loopback and is watched while it does: `tracer`. From
 //! what it did to its disk follows everything that a cut may leave: `cut`. Such states are made real by the hundred, and the
 //! receiver is started on each: `restart`. The same with both ends in virtual time, where either may be killed at any moment,
-//! before a cut and after it: `both_ends`, `lives`. And either stopped at each moment, without a cut: `stops`.
+//! before a cut and after it: `both_ends`, `lives`. And either stopped at each moment, without a cut: `stops`. And a cut
+//! while a key is made that others know this side by: `keys`.
 
 // The registers of a process that is watched are those of this architecture.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -12,6 +13,7 @@
 mod both_ends;
 mod cut;
 mod disk;
+mod keys;
 mod lives;
 mod restart;
 mod stops;
@@ -302,6 +304,11 @@ fn continued(ops: impl Fn(&Trace) -> usize, change: impl Fn(&Path)) {
     change(&place.source().join("tree"));
     let second = place.watch().expect("as the first");
     try_states(&place, &second, &first.before);
+}
+
+/// Whether the marker of this name was put on the disk.
+fn said(done: &[Op], name: &str) -> bool {
+    done.iter().any(|op| matches!(op, Op::Make { at, .. } if at.name == name))
 }
 
 /// Whether this gives a file its final name.

@@ -2,7 +2,7 @@
 
 use super::cut::Cut;
 use super::disk::{Disk, Op};
-use super::{INVITED, NAMES, Place, RECEIVED, SENT, publishes, temporary};
+use super::{INVITED, NAMES, Place, RECEIVED, SENT, publishes, said, temporary};
 use crate::failure::Failure;
 use crate::peer::credentials::SenderId;
 use crate::peer::ticket::Ticket;
@@ -42,10 +42,6 @@ impl<'a> Left<'a> {
         self.folder.path().join("to")
     }
 
-    fn said(&self, name: &str) -> bool {
-        self.done.iter().any(|op| matches!(op, Op::Make { at, .. } if at.name == name))
-    }
-
     /// Lines of what is sent and not there.
     pub fn missing(&self) -> Vec<String> {
         let missing = self.place.missing(&self.to()).into_iter();
@@ -60,10 +56,10 @@ impl<'a> Left<'a> {
                 return Err(format!("torn: {file}"));
             }
         }
-        if self.said(SENT) && !self.missing().is_empty() {
+        if said(self.done, SENT) && !self.missing().is_empty() {
             return Err(format!("pcc send said that all is there, but {:?} is not", self.missing()));
         }
-        if self.said(RECEIVED) {
+        if said(self.done, RECEIVED) {
             let names = fs::read_dir(&to).expect("folder").map(|entry| entry.expect("entry").file_name());
             let others: Vec<_> = names.filter(|name| !NAMES.iter().any(|sent| name == sent)).collect();
             return if others.is_empty() { Ok(false) } else { Err(format!("pcc recv is done and left {others:?}")) };
@@ -82,7 +78,7 @@ impl<'a> Left<'a> {
         let to = self.to();
         let staging = Staging::open(&to).map_err(|e| format!("the start failed: {e}"))?;
         let ticket: Ticket = fs::read_to_string(place.ticket()).expect("a ticket").parse().expect("a ticket");
-        if self.said(INVITED) && !done.iter().any(publishes) && staging.identity.secret != ticket.secret {
+        if said(self.done, INVITED) && !done.iter().any(publishes) && staging.identity.secret != ticket.secret {
             return Err("the ticket is no longer good".to_owned());
         }
         let store = match start(place, staging).await.map_err(|e| format!("the start failed: {e}"))? {
@@ -93,7 +89,7 @@ impl<'a> Left<'a> {
             State::Bound(store) => store,
             State::Gone => return Err("the start failed".to_owned()),
         };
-        if !store.is_published() && (self.said(SENT) || done.iter().any(publishes)) {
+        if !store.is_published() && (said(self.done, SENT) || done.iter().any(publishes)) {
             return Err("not published at the next start, but committed".to_owned());
         }
         finish(place, store).map_err(|e| format!("it could not be finished: {e}"))?;

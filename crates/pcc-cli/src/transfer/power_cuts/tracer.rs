@@ -114,6 +114,7 @@ impl Tracer {
                 let node = self.now.find(&self.at(call, a, b)?)?;
                 Op::Link { at: self.place(&self.at(call, c, d)?)?, node }
             }
+            libc::SYS_unlink => Op::Unlink { at: self.place(&self.at(call, AT_FDCWD, a)?)? },
             libc::SYS_unlinkat => Op::Unlink { at: self.place(&self.at(call, a, b)?)? },
             libc::SYS_renameat | libc::SYS_renameat2 => {
                 let (from, to) = (self.at(call, a, b)?, self.at(call, c, d)?);
