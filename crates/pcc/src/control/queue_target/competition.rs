@@ -73,6 +73,7 @@ pub(super) struct Competition {
     /// The smallest queue since the last drain began and when it was seen: all flows that share a queue see it at the same time.
     lowest: (f64, f64),
     drained: f64,
+    has_drained: bool,
     /// The window when the queue was nearly empty.
     window_then: f64,
     /// Sums of what was seen in the round trip: it, its square, one.
@@ -115,8 +116,9 @@ pub(super) struct View {
     /// The part of the round trip that isn't queue.
     pub unqueued: f64,
     pub background: f64,
-    /// Whether many flows with small windows seem to share the path.
-    pub crowded: bool,
+    /// Whether many flows with small windows seem to share the path, or may do so although the queue looks empty.
+    pub in_crowd: bool,
+    pub doubtful: bool,
     /// A flow of weight w grows as w flows.
     pub weight: f64,
     pub random: u32,
@@ -149,6 +151,7 @@ impl Competition {
             empty: now,
             lowest: (f64::INFINITY, now),
             drained: now,
+            has_drained: false,
             window_then: window,
             sum: (0.0, 0.0, 0.0),
             mean: 0.0,
@@ -213,13 +216,25 @@ impl Competition {
         self.mean < NOTHING * view.rtt
     }
 
+    /// Whether the queue hasn't been empty for so long that many may share it.
+    pub fn is_crowded(&self, now: f64, rtt: f64) -> bool {
+        now - self.empty > CROWDED_ROUNDS * rtt
+    }
+
+    /// Whether a drain was the last thing that was done together.
+    pub fn has_drained(&self) -> bool {
+        self.has_drained
+    }
+
     /// Something was done at such a time.
     pub fn done(&mut self, now: f64) {
         (self.lowest, self.drained) = ((f64::INFINITY, now), now);
+        self.has_drained = false;
     }
 
     fn begin_drain(&mut self, view: &View, after_rise: bool) {
-        let window = self.config.part * view.window * view.unqueued;
+        // Each of a crowd may take another delay for that of the empty path.
+        let window = if view.in_crowd { LEAST } else { self.config.part * view.window * view.unqueued };
         self.drain = Some(Drain {
             rounds: DRAIN_ROUNDS,
             until: view.now + DRAIN_SECONDS,
@@ -230,6 +245,7 @@ impl Competition {
         });
         self.is_first = false;
         self.done(view.now);
+        self.has_drained = true;
         self.until_drain = DRAIN_EVERY + view.random % DRAIN_SPREAD;
     }
 
@@ -263,7 +279,8 @@ impl Competition {
                 self.begin_drain(view, true);
                 return Found::Nothing;
             }
-            if view.now - self.empty > self.patience(view) && self.is_due(view) {
+            let crowded = view.doubtful || view.now - self.empty > self.patience(view);
+            if crowded && self.is_due(view) {
                 self.begin_drain(view, false);
             }
             return Found::Nothing;
@@ -306,7 +323,7 @@ impl Competition {
         let emptied = !grew && remaining <= (EMPTIED * before).max(view.packet_time);
         let others = grew || remaining > (self.config.others * before).max(view.packet_time);
         // It couldn't take its own packets out; neither could the rest of the crowd.
-        if view.crowded && !emptied && drain.window < LEAST && self.window_then < SMALL {
+        if view.in_crowd && !emptied && drain.window <= LEAST && self.window_then < SMALL {
             return Found::Drained(noise);
         }
         self.failures = if others { self.failures.saturating_add(1) } else { 0 };
@@ -352,7 +369,8 @@ mod tests {
             window: 100.0,
             unqueued: 0.5,
             background: 0.0,
-            crowded: true,
+            in_crowd: true,
+            doubtful: false,
             weight,
             random: 0,
         }
@@ -422,8 +440,8 @@ mod tests {
         };
         assert_eq!(after(0.03, 0.03, 0.03), (true, Some(Found::Longer(0.03))));
         assert_eq!(after(0.03, 0.03, 0.005), (true, Some(Found::Drained(0.005))), "the path had paused");
-        assert_eq!(after(0.03, 0.01, 0.01).0, false, "it is over");
-        assert_eq!(after(0.008, 0.03, 0.03).0, false, "too little");
+        assert!(!after(0.03, 0.01, 0.01).0, "it is over");
+        assert!(!after(0.008, 0.03, 0.03).0, "too little");
     }
 
     #[test]
@@ -435,6 +453,21 @@ mod tests {
             competition.drain_window().is_some()
         };
         assert_eq!([6.9, 8.9].map(drains), [true, false], "a drain comes after two seconds");
+    }
+
+    #[test]
+    fn who_may_be_one_of_a_crowd_drains_although_the_queue_looks_empty() {
+        let round = Round { rate: 1e6, lost: 1, acked: 10, in_flight: 12_000 };
+        let drain_of = |doubtful, in_crowd| {
+            let mut competition = Competition::new(DrainConfig::default(), GrowthConfig::default(), 10.0, 0.0);
+            let view = View { now: 9.0, excess: 0.0, window: 10.0, doubtful, in_crowd, ..view(0.04, 1.0, 0.0) };
+            competition.on_round(&round, &view);
+            assert_eq!(competition.has_drained(), competition.drain_window().is_some());
+            competition.drain_window()
+        };
+        assert_eq!(drain_of(false, false), None, "the queue is empty");
+        assert_eq!(drain_of(true, false), Some(0.95 * 10.0 * 0.5));
+        assert_eq!(drain_of(true, true), Some(LEAST), "the delay of the empty path may be another");
     }
 
     #[test]

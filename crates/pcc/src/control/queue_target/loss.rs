@@ -19,8 +19,15 @@ const BY_CHANCE: f64 = 1.5;
 const SMALL: f64 = 8.0;
 const DECREASE: f64 = 0.7;
 const INCREASE: f64 = 0.5;
+/// In a crowd more windows are small, and they grow by less: what many add in a round trip is lost in the next.
+const SMALL_IN_CROWD: f64 = 12.0;
+const INCREASE_IN_CROWD: f64 = 0.2;
 /// It takes a few dozen round trips without loss until such a cap allows more than so many packets.
 const CROWDED: f64 = 24.0;
+/// For so many intervals and round trips such a cap is new.
+const NEW_CAP: u32 = 64;
+/// Loss of this part in a drain, in which all of a crowd send little, tells that too many packets are there nevertheless.
+const HEAVY_IN_DRAIN: f64 = 0.05;
 /// A window of so many packets is cut so many times before half of it is tried, since bursts of the sender lose more at one time than at
 /// another. A smaller one may be one of many, and waits for them at once.
 const LARGE: f64 = 64.0;
@@ -162,14 +169,31 @@ impl Loss {
         self.state = State::Watching;
     }
 
-    /// Takes in a round trip with a small window, of `packets`. Returns whether the cap was lowered.
-    pub fn on_small_round(&mut self, round: &Round, packets: f64, least: f64) -> bool {
-        let (lost, acked) = (f64::from(round.lost), f64::from(round.acked));
-        self.start_over();
+    /// Takes in a round trip with a small window, of `packets`, in a crowd or not. Returns whether the cap was lowered.
+    pub fn on_small_round(&mut self, round: &Round, packets: f64, in_crowd: bool, least: f64) -> bool {
         self.gain_room();
-        self.debt = (self.debt + lost - self.background * (lost + acked)).max(-CREDIT);
+        let lowered = self.lower_cap(round, packets, self.background, least);
+        if !lowered {
+            self.cap += if in_crowd { INCREASE_IN_CROWD } else { INCREASE };
+        }
+        self.start_over();
+        lowered
+    }
+
+    /// Takes in a round trip of a drain that a window of `packets` waits for. Returns whether the cap was lowered.
+    pub fn on_drain_round(&mut self, round: &Round, packets: f64, least: f64) -> bool {
+        let lowered = self.is_doubtful() && self.lower_cap(round, packets, self.background + HEAVY_IN_DRAIN, least);
+        if lowered {
+            self.start_over();
+        }
+        lowered
+    }
+
+    /// Lowers the cap once a packet more was lost than the part `tolerated`.
+    fn lower_cap(&mut self, round: &Round, packets: f64, tolerated: f64, least: f64) -> bool {
+        let (lost, acked) = (f64::from(round.lost), f64::from(round.acked));
+        self.debt = (self.debt + lost - tolerated * (lost + acked)).max(-CREDIT);
         if self.debt < 1.0 {
-            self.cap += INCREASE;
             return false;
         }
         self.debt = 0.0;
@@ -182,9 +206,19 @@ impl Loss {
         self.cap < CROWDED
     }
 
+    /// Whether it has just done so, or waits for a test: who came while the queue of a crowd was full takes that for the empty path.
+    pub fn is_doubtful(&self) -> bool {
+        self.is_crowded() && (self.age < NEW_CAP || matches!(self.state, State::Waiting(_)))
+    }
+
     /// Whether a window is too small for experiments.
-    pub fn is_small(packets: f64) -> bool {
-        packets < SMALL
+    pub fn is_small(packets: f64, in_crowd: bool) -> bool {
+        packets < if in_crowd { SMALL_IN_CROWD } else { SMALL }
+    }
+
+    /// Whether a window is so large that it isn't one of many.
+    pub fn is_large(packets: f64) -> bool {
+        packets >= LARGE
     }
 
     /// Takes the result of an interval that was sent with `window` packets while a queue stood or not. Returns the window to jump to.
@@ -235,7 +269,7 @@ impl Loss {
                     self.keep(loss);
                     return None;
                 }
-                if before.window >= LARGE && before.cuts < CUTS {
+                if Loss::is_large(before.window) && before.cuts < CUTS {
                     self.state = State::Cut(Before { cuts: before.cuts + 1, ..before });
                     return Some(self.limit((window * (1.0 - (before.loss - background))).max(least)));
                 }
@@ -306,6 +340,31 @@ mod tests {
         let cap = control.cap;
         send(&mut control, window, 50, 40.0, 0.0);
         assert!(control.cap > cap && control.room > ROOM_DECREASE + 0.1, "{control:?}");
+    }
+
+    #[test]
+    fn loss_in_a_drain_lowers_a_new_cap_of_a_small_window() {
+        let lowered = |cap, lost, age| {
+            let mut control = Loss { cap, age, ..Loss::new(LossConfig::default()) };
+            let round = Round { rate: 1e6, lost, acked: 30 - lost, in_flight: 12_000 };
+            control.on_drain_round(&round, 16.0, 2.0).then_some(control.cap)
+        };
+        assert_eq!(lowered(16.0, 3, 0), Some(DECREASE * 16.0));
+        assert_eq!(lowered(16.0, 2, 0), None, "half a packet more than a twentieth");
+        assert_eq!(lowered(16.0, 3, NEW_CAP), None);
+        assert_eq!(lowered(f64::INFINITY, 3, 0), None);
+    }
+
+    #[test]
+    fn in_a_crowd_small_windows_grow_more_slowly() {
+        let quiet = Round { rate: 1e6, lost: 0, acked: 10, in_flight: 12_000 };
+        let grown = |in_crowd| {
+            let mut control = Loss { cap: 10.0, ..Loss::new(LossConfig::default()) };
+            control.on_small_round(&quiet, 10.0, in_crowd, 2.0);
+            control.cap - 10.0
+        };
+        assert!(grown(true) < 0.5 * grown(false));
+        assert_eq!([true, false].map(|in_crowd| Loss::is_small(10.0, in_crowd)), [true, false]);
     }
 
     #[test]

@@ -138,9 +138,19 @@ impl QueueTargetControl {
         self.competition.drain_window().is_some()
     }
 
+    /// Whether this seems to be one of many flows with small windows that share a queue.
+    fn in_crowd(&self, now: Time) -> bool {
+        self.loss.is_crowded() && self.competition.is_crowded(now.as_secs_f64(), self.rtt())
+    }
+
+    /// The window without a drain, in packets.
+    fn full_window(&self) -> f64 {
+        smaller(self.window.packets, self.loss.cap).clamp(LEAST, MOST)
+    }
+
     /// The window that counts, in packets.
     fn current_window(&self) -> f64 {
-        let window = smaller(self.window.packets, self.loss.cap);
+        let window = self.full_window();
         let window = self.competition.drain_window().map_or(window, |drain| smaller(window, drain));
         window.clamp(LEAST, MOST)
     }
@@ -169,6 +179,17 @@ impl QueueTargetControl {
         self.since = now;
     }
 
+    /// Where experiments can't tell whose loss it is, the cap follows it. Returns whether it was lowered.
+    fn follow_losses(&mut self, round: &Round, now: Time) -> bool {
+        let (window, in_crowd) = (self.full_window(), self.in_crowd(now));
+        if self.is_draining() {
+            return self.loss.on_drain_round(round, window, LEAST);
+        }
+        Loss::is_small(window, in_crowd)
+            && !self.loss.is_testing()
+            && self.loss.on_small_round(round, window, in_crowd, LEAST)
+    }
+
     fn on_round(&mut self, round: &Round, utility: &dyn Utility, now: Time) {
         self.delay.on_round();
         let bandwidth = self.rounds.bandwidth();
@@ -194,7 +215,7 @@ impl QueueTargetControl {
         if !self.used && !self.is_draining() {
             self.window.disuse(round.in_flight as f64 / self.packet);
         }
-        if Loss::is_small(window) && !self.loss.is_testing() && self.loss.on_small_round(round, window, LEAST) {
+        if self.follow_losses(round, now) {
             self.jump(self.loss.cap, now);
         }
         self.look_for_others(round, window, queue, now);
@@ -219,7 +240,9 @@ impl RateControl for QueueTargetControl {
         let (queue, window) = (self.queue(), self.current_window());
         // A queue that is longer than wanted explains loss well enough.
         let long = window * queue > LONG * (self.wanted + self.competition.more) * self.delay.standing();
-        if self.competition.competes || (!self.loss.is_testing() && (long || Loss::is_small(window))) {
+        if self.competition.competes
+            || (!self.loss.is_testing() && (long || Loss::is_small(window, self.in_crowd(path.now))))
+        {
             self.loss.start_over();
             return false;
         }

@@ -2,6 +2,7 @@
 
 use super::QueueTargetControl;
 use super::competition::{Found, View};
+use super::loss::Loss;
 use super::rounds::Round;
 use super::window::LEAST;
 use crate::units::Time;
@@ -25,12 +26,15 @@ impl QueueTargetControl {
             window,
             unqueued: 1.0 - queue / standing,
             background: self.loss.background,
-            crowded: self.loss.is_crowded(),
+            in_crowd: self.in_crowd(now),
+            doubtful: self.loss.is_doubtful(),
             weight: self.config.weight.get(),
             random: self.rng.u32(..),
         };
+        let alone = self.competition.is_empty(&view) && Loss::is_large(self.window.packets);
         if !self.is_draining()
-            && (self.competition.is_due(&view) || self.competition.is_empty(&view))
+            && (self.competition.is_due(&view) || alone)
+            && (self.competition.has_drained() || !view.doubtful)
             && let Some(window) = self.loss.begin_deep_test(LEAST)
         {
             self.competition.done(view.now);
