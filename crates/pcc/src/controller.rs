@@ -340,6 +340,10 @@ impl CongestionControl for Pcc {
 
     fn on_mtu_change(&mut self, mtu: u64) {
         self.mtu = mtu.clamp(64, 65_535);
+        self.control.on_mtu_change(self.mtu);
+        if let Some(limits) = self.control.limits() {
+            (self.limits, self.pacing) = (Some(limits), limits.rate);
+        }
     }
 
     fn pacing_rate(&self) -> Option<Rate> {

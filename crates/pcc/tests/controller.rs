@@ -127,6 +127,16 @@ fn in_flight_is_capped() {
 }
 
 #[test]
+fn the_first_window_has_ten_packets_of_whatever_size() {
+    let mut controller = profiles::queue_target().build(1);
+    let (cap, rate) = (controller.in_flight_cap(), controller.pacing_rate().unwrap());
+    assert_eq!(cap, 10 * 1200);
+    controller.on_mtu_change(3000);
+    assert_eq!(controller.in_flight_cap(), 10 * 3000);
+    assert!((controller.pacing_rate().unwrap().mbps() / rate.mbps() - 2.5).abs() < 1e-6);
+}
+
+#[test]
 fn the_rate_does_not_grow_beyond_twice_what_a_limited_application_sends() {
     for (name, mut flow, _) in settled() {
         flow.path.supply = Some(Rate::from_mbps(3.0));

@@ -110,6 +110,11 @@ pub trait RateControl: Debug + Send + Sync {
     /// Counts a packet that is lost.
     fn on_lost(&mut self) {}
 
+    /// A full packet has `mtu` bytes from now on; 1200 before the first call. What the control allows is asked for afterwards.
+    fn on_mtu_change(&mut self, mtu: u64) {
+        let _ = mtu;
+    }
+
     /// A batch is complete; its intervals have not been judged yet. Returns the limits from now on, if it sets them itself.
     fn on_batch(&mut self, utility: &dyn Utility, path: &PathState) -> Option<Limits> {
         let _ = (utility, path);

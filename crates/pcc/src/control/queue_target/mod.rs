@@ -294,10 +294,14 @@ impl RateControl for QueueTargetControl {
         self.rounds.on_lost();
     }
 
+    fn on_mtu_change(&mut self, mtu: u64) {
+        self.packet = mtu as f64;
+        self.set_limits();
+    }
+
     fn on_batch(&mut self, utility: &dyn Utility, path: &PathState) -> Option<Limits> {
         let acked = core::mem::take(&mut self.acked);
         if acked > 0 {
-            self.packet = path.mtu as f64;
             let packet_time = self.packet_time();
             self.delay.on_batch(path.now, packet_time);
             let (queue, standing, base) = (self.queue(), self.delay.standing(), self.delay.base());
