@@ -73,6 +73,7 @@ pub(super) struct Competition {
     /// The smallest queue since the last drain began and when it was seen: all flows that share a queue see it at the same time.
     lowest: (f64, f64),
     drained: f64,
+    /// Whether the last thing that was done together was a drain, and not a test.
     has_drained: bool,
     /// The window when the queue was nearly empty.
     window_then: f64,
@@ -116,8 +117,9 @@ pub(super) struct View {
     /// The part of the round trip that isn't queue.
     pub unqueued: f64,
     pub background: f64,
-    /// Whether many flows with small windows seem to share the path, or may do so although the queue looks empty.
+    /// Whether many flows with small windows seem to share the path.
     pub in_crowd: bool,
+    /// Whether they may do so although the queue looks empty.
     pub doubtful: bool,
     /// A flow of weight w grows as w flows.
     pub weight: f64,

@@ -206,7 +206,8 @@ impl Loss {
         self.cap < CROWDED
     }
 
-    /// Whether it has just done so, or waits for a test: who came while the queue of a crowd was full takes that for the empty path.
+    /// Whether it has only just done so, or a test is waited for, so that nobody knows whose loss it is: who came while the queue of a crowd was full
+    /// takes that for the empty path.
     pub fn is_doubtful(&self) -> bool {
         self.is_crowded() && (self.age < NEW_CAP || matches!(self.state, State::Waiting(_)))
     }
