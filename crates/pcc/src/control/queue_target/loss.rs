@@ -160,7 +160,8 @@ impl Loss {
         let State::Waiting(before) = self.state else { return None };
         self.state = State::Halved(before);
         self.epoch = Epoch::default();
-        Some(self.limit((before.window / 2.0).max(least)))
+        // Half of what the cuts have left: half of a window that was far too large may still be too large.
+        Some(self.limit((before.window.min(self.cap) / 2.0).max(least)))
     }
 
     /// What was seen belongs to another level.
@@ -376,7 +377,7 @@ mod tests {
         send(&mut control, window, 1000, 1e9, 0.1);
         assert_eq!(control.cap, cap, "it stays while half of the window waits to be tried");
         let half = control.begin_deep_test(2.0).expect("a test");
-        assert_eq!(half, 25.0);
+        assert_eq!(half, cap / 2.0, "half of what the cut has left");
         let window = send(&mut control, half, EPOCH_INTERVALS, 1e9, 0.1);
         assert_eq!((window, control.room), (50.0, 1.0));
         assert!(control.cap.is_infinite() && (control.background - 0.1).abs() < 0.01, "{control:?}");

@@ -157,8 +157,8 @@ impl QueueTargetControl {
 
     fn set_limits(&mut self) {
         let bytes = self.current_window() * self.packet;
-        let starting = self.start.is_some();
-        self.limits = limits::of_window(&self.config, starting, self.delay.smoothed(), bytes, self.packet);
+        let (starting, capped) = (self.start.is_some(), self.loss.cap.is_finite());
+        self.limits = limits::of_window(&self.config, starting, capped, self.delay.smoothed(), bytes, self.packet);
     }
 
     fn leave_start(&mut self, now: Time) {
