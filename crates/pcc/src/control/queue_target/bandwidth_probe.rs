@@ -1,5 +1,6 @@
 //! Is more to be had? Who yielded most of its window to a delay that doesn't go away, or sees that one which came at once isn't drained,
-//! asks by sending more: the window doubles as in start-up.
+//! asks by sending more: the window doubles as in start-up. On a long path one asks soon after start-up, too, since others may have ended that,
+//! and drains take long to find them.
 //!
 //! If delivery follows and the delay stays as it is, the delay isn't a queue of ours: the path has become longer, or noisy, or others keep
 //! the queue. If the delay grows, the path is full, and all is as before.
@@ -10,6 +11,9 @@ use super::start::Start;
 use super::yielding::{Before, REMAINS, Yielding};
 use crate::units::Time;
 
+/// On a path with a longer base round-trip time than this, in seconds, a probe comes so many round trips after start-up.
+const LONG: f64 = 0.06;
+const AFTER_START: u32 = 6;
 /// A delay of less than one part in so many of the base round trip, or of so many packet times, isn't worth it.
 const SMALL: f64 = 32.0;
 const SMALL_PACKETS: f64 = 2.0;
@@ -35,8 +39,10 @@ impl QueueTargetControl {
         let significant =
             excess > self.delay.base() / SMALL && excess > self.delay.background() + SMALL_PACKETS * self.packet_time();
         let in_vain = self.yielding.on_round(self.window.packets, excess);
+        self.settled = self.settled.saturating_add(1);
+        let after_start = self.settled == AFTER_START && self.delay.base() > LONG;
         let still = self.delay.excess() >= REMAINS * excess;
-        if in_vain && significant && still && self.used && self.window.packets >= FEWEST {
+        if (in_vain || after_start) && significant && still && self.used && self.window.packets >= FEWEST {
             let grown = (DEVIATIONS * self.competition.deviation()).max(PART * excess);
             self.begin_probe(round.rate, excess, grown, false, now);
         }

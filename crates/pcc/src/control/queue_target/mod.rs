@@ -75,6 +75,8 @@ pub struct QueueTargetControl {
     yielding: Yielding,
     /// A probe for bandwidth is a start-up with something to go back to.
     probe: Option<Before>,
+    /// Round trips since start-up in which a probe could have begun.
+    settled: u32,
     /// Intervals that began earlier were sent at another level.
     since: Time,
     /// Bytes acknowledged in the batch being reported.
@@ -99,6 +101,7 @@ impl QueueTargetControl {
             competition: Competition::new(config.drain, config.growth, 0.0, 0.0),
             yielding: Yielding::default(),
             probe: None,
+            settled: 0,
             since: Time::ZERO,
             acked: 0,
             used: true,
@@ -166,6 +169,7 @@ impl QueueTargetControl {
         let is_first = self.probe.is_none();
         let back = self.end_probe(rate);
         if is_first {
+            self.settled = 0;
             let window = rate * self.delay.base() / self.packet;
             self.competition = Competition::new(self.config.drain, self.config.growth, window, now.as_secs_f64());
         }
