@@ -43,10 +43,12 @@ pub(super) fn of_window(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Profile;
+    use crate::control::ControlConfig;
 
     #[test]
     fn where_loss_caps_the_window_packets_leave_about_as_fast_as_they_arrive() {
-        let config = QueueTargetConfig::default();
+        let ControlConfig::QueueTarget(config) = Profile::default().control else { panic!("not the default") };
         let rate = |starting, capped| of_window(&config, starting, capped, Some(0.1), 125_000.0, 1250.0).rate.mbps();
         assert_eq!(rate(true, false), 20.0);
         assert_eq!(rate(false, false), 10.0 * config.pacing);
