@@ -63,6 +63,25 @@ fn two_flows() {
     insta::assert_snapshot!(table);
 }
 
+/// Who comes late to a long path that another fills gets a share of it within some twenty round trips: its mean over six cases was 0.085 before a
+/// probe for bandwidth came after start-up, and is 0.14 with it.
+#[test]
+fn a_late_flow_on_a_long_path_asks_for_more() {
+    let shares = ["cubic", "bbr1"].map(|other| {
+        [2, 3, 5].map(|start| {
+            let scenario = format!(
+                "duration = '25s'\nmeasure-from = '10s'\n[[link]]\nrate = '35mbit'\ndelay = '80ms'\nqueue = '1400kB'\n\
+                 [[flow]]\ncontroller = '{other}'\n[[flow]]\ncontroller = 'queue-target'\nstart = '{start}s'"
+            );
+            let report = run(&scenario, 1);
+            let [other, late] = [0, 1].map(|flow| report.flows[flow].goodput);
+            late / (other + late)
+        })
+    });
+    let mean = shares.as_flattened().iter().sum::<f64>() / 6.0;
+    assert!(mean > 0.11, "{shares:?}");
+}
+
 /// The same seed gives the same bytes, on one thread or two.
 #[test]
 fn a_seed_gives_the_same_run() {
