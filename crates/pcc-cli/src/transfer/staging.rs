@@ -4,7 +4,7 @@
 //! inside. Files in it are numbered: no name from the network is used before a file is complete.
 
 use super::journal::Journal;
-use super::manifest::{STAGING_PREFIX, is_staging};
+use super::manifest::{Manifest, STAGING_PREFIX, is_staging};
 use crate::failure::{Context, Failure, Kind, Result};
 use crate::folders;
 use crate::peer::credentials::SenderId;
@@ -52,6 +52,24 @@ pub struct Bound {
     pub manifest: Vec<u8>,
 }
 
+/// What a staging folder has of the list of files.
+enum List {
+    /// None: no sender was bound to it.
+    None,
+    Whole(Bound),
+    /// Something that can't be read as one, so that nobody knows what the data is.
+    Damaged,
+}
+
+/// What an earlier start of a receiver that stays has left.
+#[derive(Default)]
+pub struct Unfinished {
+    /// Transfers that can go on.
+    pub transfers: Vec<(Staging, Bound)>,
+    /// Why others can't.
+    pub skipped: Vec<String>,
+}
+
 /// An open and locked staging folder.
 pub struct Staging {
     /// The destination. Everything happens inside it.
@@ -97,8 +115,9 @@ impl Staging {
         Ok(Self { skipped, ..Self::create(destination, path, identity, name, false)? })
     }
 
-    /// Takes up the unfinished transfer of one sender to a receiver that stays, or prepares a new one.
-    pub fn kept(path: &Path, identity: &Identity, holder: Holder) -> Result<Self> {
+    /// Takes up the unfinished transfer of one sender to a receiver that stays, or prepares a new one. One whose list of files is damaged begins
+    /// anew: the sender has everything.
+    pub fn kept(path: &Path, identity: &Identity, holder: Holder) -> Result<(Self, Option<Bound>)> {
         let destination = open_destination(path)?;
         let name = name(&[&identity.secret[..], &holder.sender.0, &holder.transfer].concat());
         let shown = || format!("take up the transfer in {}", path.join(&name).display());
@@ -110,7 +129,11 @@ impl Staging {
                 let folder = open_own(&destination, &name).map_err(why)?;
                 let is_whole = folder.exists(IDENTITY);
                 match Self::resume(&destination, path, folder, name.clone())? {
-                    Some(staging) => return Ok(staging),
+                    Some(staging) => match staging.list()? {
+                        List::None => return Ok((staging, None)),
+                        List::Whole(bound) => return Ok((staging, Some(bound))),
+                        List::Damaged => staging.remove()?,
+                    },
                     None if is_whole => {
                         let message = format!("cannot {}: another pcc recv uses it, or it is damaged", shown());
                         return Err(Failure::new(Kind::Other, message));
@@ -120,27 +143,31 @@ impl Staging {
                 }
             }
         }
-        Self::create(destination, path, identity.clone(), name, true)
+        Ok((Self::create(destination, path, identity.clone(), name, true)?, None))
     }
 
     /// All unfinished transfers to a receiver that stays; those that no sender was bound to are removed.
-    pub fn all_kept(path: &Path, identity: &Identity) -> Result<Vec<(Self, Bound)>> {
+    pub fn all_kept(path: &Path, identity: &Identity) -> Result<Unfinished> {
         let destination = open_destination(path)?;
-        let mut found = Vec::new();
+        let mut unfinished = Unfinished::default();
         for name in names(&destination, path)? {
             let Ok(folder) = open_own(&destination, &name) else { continue };
             match Self::resume(&destination, path, folder, name) {
                 Ok(Some(staging)) if staging.kept && staging.identity.secret == identity.secret => {
-                    match staging.bound()? {
-                        Some(bound) => found.push((staging, bound)),
-                        None => staging.remove()?,
+                    match staging.list()? {
+                        List::Whole(bound) => unfinished.transfers.push((staging, bound)),
+                        List::None => staging.remove()?,
+                        List::Damaged => unfinished.skipped.push(format!(
+                            "the list of files in {} is damaged; that transfer begins anew when its sender comes back",
+                            staging.shown()
+                        )),
                     }
                 }
                 // Somebody else's.
                 _ => {}
             }
         }
-        Ok(found)
+        Ok(unfinished)
     }
 
     /// `None` if another receiver is using the folder, or it is no complete one.
@@ -232,15 +259,27 @@ impl Staging {
 
     /// What this transfer is bound to, if it is.
     pub fn bound(&self) -> Result<Option<Bound>> {
-        match self.folder.read(MANIFEST) {
-            Ok(bytes) => match postcard::take_from_bytes(&bytes) {
-                Ok(((sender, transfer), manifest)) => {
-                    Ok(Some(Bound { holder: Holder { sender, transfer }, manifest: manifest.to_vec() }))
-                }
-                Err(_) => Err(Failure::new(Kind::Other, format!("the list of files in {} is damaged", self.shown()))),
-            },
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(Failure::io(format!("read {}", self.shown()), &e)),
+        match self.list()? {
+            List::None => Ok(None),
+            List::Whole(bound) => Ok(Some(bound)),
+            List::Damaged => {
+                let message = format!("the list of files in {} is damaged; delete it to begin anew", self.shown());
+                Err(Failure::new(Kind::Other, message))
+            }
+        }
+    }
+
+    fn list(&self) -> Result<List> {
+        let bytes = match self.folder.read(MANIFEST) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(List::None),
+            Err(e) => return Err(Failure::io(format!("read {}", self.shown()), &e)),
+        };
+        match postcard::take_from_bytes(&bytes) {
+            Ok(((sender, transfer), manifest)) if Manifest::decode(manifest).is_ok() => {
+                Ok(List::Whole(Bound { holder: Holder { sender, transfer }, manifest: manifest.to_vec() }))
+            }
+            _ => Ok(List::Damaged),
         }
     }
 

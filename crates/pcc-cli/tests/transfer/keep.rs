@@ -150,6 +150,36 @@ fn a_restart_changes_nothing() {
     assert_eq!(names(&p.to), ["tree"]);
 }
 
+/// One transfer whose list of files can't be read stops neither the receiver nor the other transfers, and begins anew when its sender comes back.
+#[test]
+fn a_damaged_list_of_files_stops_nothing_else() {
+    let p = place();
+    let (known, other) = (sender(&p, "known"), sender(&p, "other"));
+    let (damaged, whole) = (p.file("damaged", 3_000_000), p.file("whole", 3_000_000));
+    let recv = keep(&p, &[&known, &other], &[]);
+    let ticket = recv.ticket();
+    let slow = ["--json", "--max-rate", "20mbit"];
+    let mut first = known.send(&[&damaged], &ticket, &slow);
+    first.stored(500_000);
+    let its_folder = names(&p.to).remove(0);
+    let mut second = other.send(&[&whole], &ticket, &slow);
+    second.stored(500_000);
+    recv.kill();
+    fs::write(p.to.join(&its_folder).join("manifest"), [0; 100]).unwrap();
+    let mut recv = keep(&p, &[&known, &other], &[]);
+    let note = format!("the list of files in {} is damaged", p.to.join(&its_folder).display());
+    let message = recv.event("note")["message"].as_str().unwrap().to_owned();
+    assert!(message.starts_with(&note), "{message}");
+    first.exits(0);
+    second.exits(0);
+    let have = |send: &Pcc| send.events("start")[1]["have"].as_u64().unwrap();
+    assert_eq!((have(&first), have(&second) >= 500_000), (0, true));
+    assert!(results(&recv, 2).iter().all(|over| over["result"] == "complete"));
+    recv.interrupt();
+    recv.exits(0);
+    assert_eq!(names(&p.to), ["damaged", "whole"]);
+}
+
 #[test]
 fn another_receiver_leaves_its_transfers_alone() {
     let p = place();

@@ -89,7 +89,11 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     let mut transfers = Transfers { shared: shared.clone(), open: HashMap::new(), tasks: JoinSet::new() };
     let resumed = shared.clone();
     let unfinished = spawn_blocking(move || Staging::all_kept(&resumed.dir, &resumed.identity)).await;
-    for (staging, bound) in unfinished.map_err(|e| Failure::new(Kind::Other, e))?? {
+    let unfinished = unfinished.map_err(|e| Failure::new(Kind::Other, e))??;
+    for message in &unfinished.skipped {
+        reporter.event(&Event::Note { message });
+    }
+    for (staging, bound) in unfinished.transfers {
         transfers.take_up(staging, bound);
     }
     reporter.ticket(&ticket.to_string(), &ticket.addresses, false)?;
@@ -166,11 +170,7 @@ impl Transfers {
             let shared = self.shared.clone();
             self.open(holder, async move {
                 let (dir, identity) = (shared.dir.clone(), shared.identity.clone());
-                let staging = spawn_blocking(move || {
-                    let staging = Staging::kept(&dir, &identity, holder)?;
-                    let bound = staging.bound()?;
-                    Ok((staging, bound))
-                });
+                let staging = spawn_blocking(move || Staging::kept(&dir, &identity, holder));
                 staging.await.unwrap_or_else(|e| Err(Failure::new(Kind::Other, e)))
             });
         }
