@@ -28,6 +28,7 @@ fn both_sides_have_metrics() {
     assert_eq!(http(near.http, "CONNECT 127.0.0.1:1 HTTP/1.1\r\n\r\n").0, 403);
     near.pcc.event("closed");
     far.event("closed");
+    near.pcc.event("denied");
     for pcc in [&far, &near.pcc] {
         let metrics = metrics(pcc);
         assert_eq!(value(&metrics, "pcc_proxy_connections"), 1.0);
