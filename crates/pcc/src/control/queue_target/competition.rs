@@ -292,7 +292,7 @@ impl Competition {
             self.begin_drain(view, false);
             return Found::Nothing;
         }
-        let loss = f64::from(round.lost) / f64::from((round.lost + round.acked).max(1));
+        let loss = round.loss();
         if loss > view.background + self.growth.loss && self.since_cut > 2 {
             self.more *= self.growth.decrease;
             self.since_cut = 0;

@@ -139,6 +139,11 @@ impl Delay {
         self.gap += (longest - self.gap) / 4.0;
     }
 
+    /// By how much the delay rose at once since that was taken.
+    pub fn rise(&self) -> f64 {
+        self.rise
+    }
+
     /// By how much the delay rose at once since the last call.
     pub fn take_rise(&mut self) -> f64 {
         core::mem::take(&mut self.rise)

@@ -82,6 +82,8 @@ pub struct QueueTargetControl {
     /// Bytes acknowledged in the batch being reported.
     acked: u64,
     used: bool,
+    /// Whether a queue was seen in this round trip.
+    queued: bool,
     limits: Limits,
 }
 
@@ -105,6 +107,7 @@ impl QueueTargetControl {
             since: Time::ZERO,
             acked: 0,
             used: true,
+            queued: false,
             limits: Limits { rate: Rate::ZERO, in_flight: 0 },
             config,
         };
@@ -194,6 +197,13 @@ impl QueueTargetControl {
             && self.loss.on_small_round(round, window, in_crowd, LEAST)
     }
 
+    /// Whether a round trip without a queue shows that the path isn't full.
+    fn can_tell_empty(&self, round: &Round) -> bool {
+        let held_down = self.is_draining() || self.loss.is_testing() || self.loss.cap.is_finite();
+        let lossy = round.loss() > self.loss.background + self.config.growth.loss;
+        self.used && !held_down && !lossy && !self.delay.has_background()
+    }
+
     fn on_round(&mut self, round: &Round, utility: &dyn Utility, now: Time) {
         self.delay.on_round();
         let bandwidth = self.rounds.bandwidth();
@@ -208,6 +218,7 @@ impl QueueTargetControl {
         self.on_probe_round();
         let queue = self.queue();
         if let Some(start) = &mut self.start {
+            self.delay.take_rise();
             match start.on_round(round, queue, base, packet_time, self.used, self.delay.noise()) {
                 Verdict::Leave => self.leave_start(now),
                 Verdict::Noise => self.delay.learn_noise(),
@@ -215,7 +226,8 @@ impl QueueTargetControl {
             }
             return;
         }
-        self.window.on_round();
+        let is_empty = !core::mem::take(&mut self.queued) && self.can_tell_empty(round);
+        self.window.on_round(is_empty);
         if !self.used && !self.is_draining() {
             self.window.disuse(round.in_flight as f64 / self.packet);
         }
@@ -310,8 +322,9 @@ impl RateControl for QueueTargetControl {
             self.delay.on_batch(path.now, packet_time);
             let (queue, standing, base) = (self.queue(), self.delay.standing(), self.delay.base());
             let packets = acked as f64 / self.packet;
-            if let Some(start) = &self.start {
+            if let Some(start) = &mut self.start {
                 let noise = self.delay.noise();
+                start.on_rise(self.delay.rise(), base);
                 if start.on_batch(queue, base, packet_time, self.rounds.loss(), noise) == Verdict::Leave {
                     self.leave_start(path.now);
                 } else if self.used && start.grows() {
@@ -320,6 +333,7 @@ impl RateControl for QueueTargetControl {
             } else {
                 let excess = self.delay.excess();
                 self.competition.on_batch(path.now.as_secs_f64(), excess, packet_time, self.window.packets);
+                self.queued |= queue > packet_time;
                 if !self.is_draining() && !self.loss.is_testing() {
                     let wanted = self.wanted * self.loss.room + self.competition.more;
                     // The packets that don't wait, and those that should: the fixed point is the utility's optimum.

@@ -22,6 +22,13 @@ pub(super) struct Round {
     pub in_flight: u64,
 }
 
+impl Round {
+    /// The part of the packets that was lost, in 0..=1.
+    pub fn loss(&self) -> f64 {
+        f64::from(self.lost) / f64::from((self.lost + self.acked).max(1))
+    }
+}
+
 /// Counts what is delivered. A round trip ends when a packet that was sent after its beginning is acknowledged.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rounds {

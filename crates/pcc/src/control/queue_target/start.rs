@@ -20,6 +20,12 @@ const QUEUE_PACKETS: f64 = 6.0;
 /// Noise of more than this part of the base round trip may look like one. Less than that may be the bursts of other flows.
 const NOISY: f64 = 0.3;
 
+/// A delay that rises at once by this part of the base round-trip time is a pause of the path, or a longer path: for so many round trips nothing is
+/// told from it, and the window is held. A path that pauses more often is taken as it is.
+const PAUSE_PART: f64 = 0.25;
+const PAUSE_ROUNDS: u32 = 2;
+const PAUSES: u32 = 3;
+
 /// More loss than this ends it whatever the delay says.
 const HEAVY_LOSS: f64 = 0.3;
 /// Loss beyond that of the round trip before by this much, with a queue, ends it at once, too.
@@ -48,6 +54,9 @@ pub(super) struct Start {
     flat: u32,
     /// Round trips for which the window is still held, and the delivery rate when that began.
     hold: Option<(u32, f64)>,
+    /// Round trips for which a pause of the path still holds the window, and how many pauses there were.
+    paused: u32,
+    pauses: u32,
     lost: bool,
     /// The loss of the round trip before.
     loss: f64,
@@ -100,12 +109,22 @@ impl Start {
 
     /// Whether the window grows now.
     pub fn grows(&self) -> bool {
-        self.hold.is_none()
+        self.hold.is_none() && self.paused == 0
+    }
+
+    /// The delay rose at once by so many seconds in this round trip, with a base round-trip time of `base` seconds.
+    pub fn on_rise(&mut self, rise: f64, base: f64) {
+        if rise > PAUSE_PART * base && self.paused == 0 && self.pauses < PAUSES {
+            (self.paused, self.pauses) = (PAUSE_ROUNDS, self.pauses + 1);
+        }
     }
 
     /// Between round trips only a long queue ends start-up, or a queue with much more loss than in the round trip before. Up to `noise`
     /// seconds of the queue may be noise.
     pub fn on_batch(&self, queue: f64, base: f64, packet_time: f64, loss: f64, noise: f64) -> Verdict {
+        if self.paused > 0 {
+            return Verdict::Go;
+        }
         let queue = queue - self.not_ours(2.0, noise, base);
         let long = queue > base * self.config.long_queue && self.is_queue(queue, base, packet_time);
         let queued = loss > self.loss + NEW_LOSS && self.is_queue(queue, base, packet_time);
@@ -123,12 +142,17 @@ impl Start {
         noise: f64,
     ) -> Verdict {
         self.rounds += 1;
+        if self.paused > 0 {
+            self.paused -= 1;
+            return Verdict::Hold;
+        }
         let grew = round.rate > self.best * GROWS;
         let new_loss = round.lost > 0 && !self.lost;
         self.lost = round.lost > 0;
-        self.loss = f64::from(round.lost) / f64::from((round.lost + round.acked).max(1));
+        self.loss = round.loss();
         if !used {
-            return Verdict::Hold;
+            let heavy = self.rounds > FIRST_ROUNDS && self.loss > HEAVY_LOSS;
+            return if heavy { Verdict::Leave } else { Verdict::Hold };
         }
         let queued = self.is_queue(queue - self.not_ours(1.5, noise, base), base, packet_time);
         if !queued {
@@ -165,5 +189,50 @@ impl Start {
             return Verdict::Hold;
         }
         Verdict::Go
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: f64 = 0.1;
+
+    /// A start-up that has had this many round trips with twice as many packets in each.
+    fn after(rounds: u32) -> Start {
+        let mut start = Start::new(StartConfig::default());
+        for number in 0..rounds {
+            assert_ne!(of_round(&mut start, 10 << number, 0, true), Verdict::Leave);
+        }
+        start
+    }
+
+    /// A round trip without a queue.
+    fn of_round(start: &mut Start, acked: u32, lost: u32, used: bool) -> Verdict {
+        let round = Round { rate: 12_000.0 * f64::from(acked), lost, acked, in_flight: 12_000 };
+        start.on_round(&round, 0.0, BASE, 0.0001, used, 0.0)
+    }
+
+    #[test]
+    fn a_pause_of_the_path_holds_the_window_and_no_more() {
+        let long = |start: &mut Start| start.on_batch(0.05, BASE, 0.0001, 0.0, 0.0);
+        let mut start = after(5);
+        assert_eq!(long(&mut start), Verdict::Leave, "a queue that grew");
+        for _ in 0..PAUSES {
+            start.on_rise(0.05, BASE);
+            for _ in 0..PAUSE_ROUNDS {
+                assert_eq!((long(&mut start), start.grows()), (Verdict::Go, false));
+                assert_eq!(of_round(&mut start, 160, 0, true), Verdict::Hold);
+            }
+            assert!(start.grows());
+        }
+        start.on_rise(0.05, BASE);
+        assert_eq!(long(&mut start), Verdict::Leave, "it pauses too often");
+    }
+
+    #[test]
+    fn heavy_loss_ends_it_though_the_window_isnt_used() {
+        assert_eq!(of_round(&mut after(5), 300, 20, false), Verdict::Hold);
+        assert_eq!(of_round(&mut after(5), 200, 120, false), Verdict::Leave);
     }
 }

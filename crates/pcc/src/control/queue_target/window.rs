@@ -10,6 +10,10 @@ const STEADY_ROUNDS: u32 = 3;
 const DOWN: f64 = 0.1;
 /// Up, it goes this part of the way to what was delivered before.
 const UP: f64 = 0.25;
+/// After so many round trips without a queue the path is wider than all that was seen of it: up, the window goes by this part of it in a round trip,
+/// and by twice as much in each further one, until it doubles.
+const EMPTY_ROUNDS: u32 = 4;
+const EMPTY_PART: f64 = 1.0 / 64.0;
 
 /// A window in packets, and how it moves.
 #[derive(Clone, Copy, Debug)]
@@ -21,15 +25,17 @@ pub(super) struct Window {
     /// Round trips for which it has moved in one direction.
     rounds: u32,
     before: f64,
+    /// Round trips that showed no queue.
+    empty: u32,
 }
 
 impl Window {
     pub fn new(packets: f64) -> Window {
-        Window { packets, velocity: 1.0, up: true, rounds: 0, before: packets }
+        Window { packets, velocity: 1.0, up: true, rounds: 0, before: packets, empty: 0 }
     }
 
     /// Moves towards `target` by the part of a round trip's step that `acked` packets are; up by at most a part `fastest` of the window in
-    /// a round trip, down by at most twice that. With `known` packets the path was full before.
+    /// a round trip, down by at most twice that. With `known` packets the path was full before; none while there is a queue.
     pub fn step(&mut self, target: f64, known: f64, acked: f64, fastest: f64) {
         let up = target >= self.packets;
         if up != self.up {
@@ -38,7 +44,9 @@ impl Window {
         let part = smaller(acked / self.packets, 1.0);
         if up {
             let step = larger(self.velocity, UP * (known - self.packets));
-            self.packets += larger(smaller(step, self.packets * fastest), 1.0) * part;
+            let step = larger(smaller(step, self.packets * fastest), 1.0);
+            let step = if known > 0.0 { larger(step, self.packets * self.part_of_empty()) } else { step };
+            self.packets += step * part;
         } else {
             let step = larger(self.velocity, DOWN * (self.packets - target));
             let step = smaller(step, larger(self.packets * 2.0 * fastest, 1.0));
@@ -46,8 +54,18 @@ impl Window {
         }
     }
 
-    /// A round trip has passed.
-    pub fn on_round(&mut self) {
+    /// By which part of itself the window grows in a round trip since the queue has been empty for some.
+    fn part_of_empty(&self) -> f64 {
+        if self.empty < EMPTY_ROUNDS {
+            return 0.0;
+        }
+        let doublings = (self.empty - EMPTY_ROUNDS).min(6);
+        EMPTY_PART * f64::from(1u32 << doublings)
+    }
+
+    /// A round trip has passed, which the window filled without a queue if it was `empty`.
+    pub fn on_round(&mut self, empty: bool) {
+        self.empty = if empty { self.empty.saturating_add(1) } else { 0 };
         let up = self.packets > self.before;
         self.before = self.packets;
         if up != self.up {
@@ -68,5 +86,31 @@ impl Window {
     /// Jumps to another size, and begins to move slowly from there.
     pub fn jump(&mut self, packets: f64) {
         *self = Window::new(packets);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The window after each of so many round trips in which it is to grow, from 64,000 packets, which showed no queue if it was `empty`.
+    fn grown(rounds: u32, empty: bool, known: f64) -> f64 {
+        let mut window = Window::new(64_000.0);
+        for _ in 0..rounds {
+            let packets = window.packets;
+            window.step(packets + 3.0, known, packets, 0.25);
+            window.on_round(empty);
+        }
+        window.packets
+    }
+
+    #[test]
+    fn a_queue_that_stays_empty_makes_it_grow_faster() {
+        let (before, after) = (EMPTY_ROUNDS, EMPTY_ROUNDS + 7);
+        assert_eq!(grown(before, true, 1.0), grown(before, false, 1.0), "not at once");
+        assert!(grown(after, true, 1.0) > 3.0 * grown(after, false, 1.0));
+        assert_eq!(grown(after, true, 0.0), grown(after, false, 0.0), "not while there is a queue now");
+        let last = grown(after + 3, true, 1.0) / grown(after + 2, true, 1.0);
+        assert!((1.9..=2.0).contains(&last), "it doubles at most: {last}");
     }
 }
