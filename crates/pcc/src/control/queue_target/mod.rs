@@ -197,11 +197,11 @@ impl QueueTargetControl {
             && self.loss.on_small_round(round, window, in_crowd, LEAST)
     }
 
-    /// Whether a round trip without a queue shows that the path isn't full.
+    /// Whether a round trip without a queue shows that the path isn't full. Who yields leaves it to others to fill it first.
     fn can_tell_empty(&self, round: &Round) -> bool {
         let held_down = self.is_draining() || self.loss.is_testing() || self.loss.cap.is_finite();
         let lossy = round.loss() > self.loss.background + self.config.growth.loss;
-        self.used && !held_down && !lossy && !self.delay.has_background()
+        self.config.competes && self.used && !held_down && !lossy && !self.delay.has_background()
     }
 
     fn on_round(&mut self, round: &Round, utility: &dyn Utility, now: Time) {
