@@ -324,7 +324,7 @@ impl RateControl for QueueTargetControl {
             let packets = acked as f64 / self.packet;
             if let Some(start) = &mut self.start {
                 let noise = self.delay.noise();
-                start.on_rise(self.delay.rise(), base);
+                start.on_rise(self.delay.rise() - noise, base);
                 if start.on_batch(queue, base, packet_time, self.rounds.loss(), noise) == Verdict::Leave {
                     self.leave_start(path.now);
                 } else if self.used && start.grows() {
