@@ -12,7 +12,22 @@ use tokio::task::JoinHandle;
 ///
 /// How the work failed, or that there is no runtime.
 pub fn run(work: impl Future<Output = Result<()>>) -> Result<()> {
-    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    run_on(Builder::new_multi_thread().worker_threads(2), work)
+}
+
+/// The same with one thread for all of the network: whoever reads a stream is never further behind than what arrives in its turn. noq closes a
+/// connection ("too many gaps in stream buffer") when some 2000 packets of a stream wait to be read, and on a busy machine another thread would
+/// receive as many while the one that reads waits for a processor.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_in_one_thread(work: impl Future<Output = Result<()>>) -> Result<()> {
+    run_on(&mut Builder::new_current_thread(), work)
+}
+
+fn run_on(builder: &mut Builder, work: impl Future<Output = Result<()>>) -> Result<()> {
+    let runtime = builder.enable_all().build();
     let runtime = runtime.map_err(|e| Failure::io("start the runtime", &e))?;
     let result = runtime.block_on(work);
     // A thread that is busy with a disk, or waits for a terminal, must not keep the command from ending.

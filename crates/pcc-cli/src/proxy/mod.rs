@@ -263,7 +263,7 @@ fn fronts(args: &ConnectArgs) -> Vec<(SocketAddr, Front)> {
 
 /// Does the work, and reports how it failed if it did.
 fn finish(reporter: &Reporter, work: impl Future<Output = Result<()>>) -> ExitCode {
-    match runtime::run(work) {
+    match runtime::run_in_one_thread(work) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             reporter.failure(&failure);
