@@ -197,11 +197,13 @@ impl QueueTargetControl {
             && self.loss.on_small_round(round, window, in_crowd, LEAST)
     }
 
-    /// Whether a round trip without a queue shows that the path isn't full. Who yields leaves it to others to fill it first.
+    /// Whether a round trip without a queue shows that the path isn't full: not to who wants less than a packet in it, or yields, and so leaves it
+    /// to others to fill it first.
     fn can_tell_empty(&self, round: &Round) -> bool {
         let held_down = self.is_draining() || self.loss.is_testing() || self.loss.cap.is_finite();
         let lossy = round.loss() > self.loss.background + self.config.growth.loss;
-        self.config.competes && self.used && !held_down && !lossy && !self.delay.has_background()
+        let wants_queue = self.config.competes && self.wanted >= 1.0;
+        wants_queue && self.used && !held_down && !lossy && !self.delay.has_background()
     }
 
     fn on_round(&mut self, round: &Round, utility: &dyn Utility, now: Time) {
