@@ -273,7 +273,7 @@ pub fn scavenger() -> Profile {
 }
 
 /// For bulk transfers, a few at a time: [`queue_target()`] that trades delay for share. Its constants are from a search by the bulk objective
-/// of the gauntlet (docs/queue-target.md). From some twenty flows of it on a path they no longer fit into the queue.
+/// of the gauntlet (docs/queue-target-ablations.md). From some twenty flows of it on a path they no longer fit into the queue.
 pub fn bulk() -> Profile {
     let control = queue_target_control();
     Profile {

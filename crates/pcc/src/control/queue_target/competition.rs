@@ -21,6 +21,8 @@ const BACKGROUND: u32 = 2;
 const GREW: f64 = 1.1;
 /// A drain has emptied the queue if no more than this part of it remains.
 const EMPTIED: f64 = 0.3;
+/// It wasn't the drain that did so if no more than this part stood when it began: others keep a queue, and let it go now and then.
+const GONE: f64 = 0.6;
 /// A window of fewer packets is too small to tell others from many of its own kind.
 const SMALL: f64 = 12.0;
 /// A delay that rose at once by this part of the base round-trip time, and so many packet times, asks for a drain if this part of the rise
@@ -54,6 +56,8 @@ struct Drain {
     /// The mean queue of the round trips before it, and the least of a round trip since its first one with its standard deviation, in
     /// seconds. The least, because who has a longer round trip drains later.
     before: f64,
+    /// What stood when it began, and what may be noise of any queue, in seconds.
+    at_first: f64,
     remains: Option<(f64, f64)>,
     window: f64,
     /// Whether it is there because the delay rose at once.
@@ -108,7 +112,8 @@ pub(super) struct View {
     pub excess: f64,
     pub deviation: f64,
     pub noise: f64,
-    /// Whether the whole queue may be noise.
+    /// What of any queue may be noise, and whether all of this one may be.
+    pub may_be_noise: f64,
     pub noisy: bool,
     /// By how much the delay rose at once beyond what may be noise.
     pub rise: f64,
@@ -241,6 +246,7 @@ impl Competition {
             rounds: DRAIN_ROUNDS,
             until: view.now + DRAIN_SECONDS,
             before: self.mean,
+            at_first: view.excess + view.may_be_noise,
             remains: None,
             window,
             after_rise,
@@ -324,6 +330,9 @@ impl Competition {
         let grew = self.failures >= BACKGROUND && remains > GREW * self.remained + view.packet_time;
         let emptied = !grew && remaining <= (EMPTIED * before).max(view.packet_time);
         let others = grew || remaining > (self.config.others * before).max(view.packet_time);
+        if emptied && drain.at_first - view.noise <= GONE * before {
+            return Found::Drained(noise);
+        }
         // It couldn't take its own packets out; neither could the rest of the crowd.
         if view.in_crowd && !emptied && drain.window <= LEAST && self.window_then < SMALL {
             return Found::Drained(noise);
@@ -365,6 +374,7 @@ mod tests {
             excess: 0.02,
             deviation: 0.0,
             noise,
+            may_be_noise: 0.0,
             noisy: false,
             rise: 0.0,
             packet_time: 0.001,
@@ -403,6 +413,7 @@ mod tests {
                 rounds: 0,
                 until: 0.0,
                 before: *before,
+                at_first: *before,
                 remains,
                 window: packets / 4.0,
                 after_rise: false,
@@ -426,6 +437,27 @@ mod tests {
             "ours went away"
         );
         assert_eq!(found(100.0, &[(0.02, 0.015), (0.02, 0.015), (0.03, 0.018)]), Found::Others(100.0, 0.018));
+    }
+
+    #[test]
+    fn a_queue_that_had_gone_before_the_drain_says_nothing() {
+        let competes_after = |at_first| {
+            let mut competition = competition();
+            (competition.competes, competition.failures) = (true, 3);
+            competition.drain = Some(Drain {
+                rounds: 0,
+                until: 0.0,
+                before: 0.02,
+                at_first,
+                remains: Some((0.0, 0.0)),
+                window: 25.0,
+                after_rise: false,
+            });
+            assert_eq!(competition.end_drain(&view(0.04, 1.0, 0.0)), Found::Drained(0.0));
+            (competition.competes, competition.failures)
+        };
+        assert_eq!(competes_after(0.02), (false, 0), "the drain emptied it");
+        assert_eq!(competes_after(0.01), (true, 3), "others let it go");
     }
 
     #[test]

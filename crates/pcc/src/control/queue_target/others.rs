@@ -20,6 +20,7 @@ impl QueueTargetControl {
             excess,
             deviation,
             noise: self.delay.background(),
+            may_be_noise: self.delay.noise(),
             noisy: self.delay.has_background() && self.delay.noise() > self.competition.latest(),
             rise: self.delay.take_rise() - self.delay.noise(),
             packet_time: self.packet_time(),
