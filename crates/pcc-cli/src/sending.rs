@@ -42,6 +42,12 @@ impl Sending {
                 weighted.join(", ")
             )));
         }
-        Ok(Transport { algorithm, max_rate: self.max_rate, weight: self.weight, seed: fastrand::u64(..) })
+        Ok(Transport {
+            algorithm,
+            max_rate: self.max_rate,
+            weight: self.weight,
+            seed: fastrand::u64(..),
+            ..Transport::default()
+        })
     }
 }

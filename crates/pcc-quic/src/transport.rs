@@ -3,7 +3,7 @@
 use crate::{Algorithm, Factory, Start, windows};
 use noq::{AckFrequencyConfig, IdleTimeout, TransportConfig, VarInt};
 use noq_proto::congestion::{Bbr3Config, CubicConfig, NewRenoConfig};
-use pcc::{Observer, Profile, Rate, Weight};
+use pcc::{InitialWindows, Observer, Profile, Rate, Weight};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +33,9 @@ pub struct Transport {
     pub max_rate: Option<Rate>,
     /// The weight among connections of its kind, `None` for 1. Only algorithms that [have one](Algorithm::has_weight) follow it.
     pub weight: Option<Weight>,
+    /// Counts the connections of applications that it carries, each of which brings an initial window of its own, as in a proxy. Algorithms of ours
+    /// with a window follow it, but for the scavenger.
+    pub initial_windows: InitialWindows,
     /// The seed of the controller's random choices.
     pub seed: u64,
 }
@@ -60,6 +63,9 @@ impl Transport {
             (_, Some(mut profile)) => {
                 if let Some(weighted) = self.weight.clone().and_then(|weight| profile.clone().with_weight(weight)) {
                     profile = weighted;
+                }
+                if let Some(carrying) = profile.clone().with_initial_windows(self.initial_windows.clone()) {
+                    profile = carrying;
                 }
                 let mut factory = make(profile).with_seed(self.seed);
                 if let Some(max) = self.max_rate {

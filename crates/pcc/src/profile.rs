@@ -2,6 +2,7 @@
 
 use crate::control::{ControlConfig, RateBounds};
 use crate::controller::{Guards, Pcc};
+use crate::initial_windows::InitialWindows;
 use crate::units::Rate;
 use crate::utility::UtilityConfig;
 use crate::weight::Weight;
@@ -66,6 +67,14 @@ impl Profile {
     #[must_use]
     pub fn with_weight(mut self, weight: Weight) -> Option<Profile> {
         *self.control.weight_mut()? = weight;
+        Some(self)
+    }
+
+    /// The same for a connection that carries those of applications, each of which brings a first window of its own. `None` for a profile
+    /// without a window: `queue-target`, `bulk` and `scavenger` have one, and `scavenger` leaves it at that.
+    #[must_use]
+    pub fn with_initial_windows(mut self, begun: InitialWindows) -> Option<Profile> {
+        *self.control.initial_windows_mut()? = begun;
         Some(self)
     }
 

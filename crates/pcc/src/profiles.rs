@@ -15,6 +15,7 @@ use crate::control::queue_target::{self, DrainConfig, GrowthConfig, LossConfig, 
 use crate::control::vivace::{DoubleCheck, GradientFilter, LossSignificance, Pairs, VivaceConfig};
 use crate::control::{Amplifier, ControlConfig, MinStep, RateBounds, StartConfig, StartExit, StepConfig};
 use crate::controller::Guards;
+use crate::initial_windows::InitialWindows;
 use crate::profile::Profile;
 use crate::units::Rate;
 use crate::utility::{self, UtilityConfig};
@@ -300,6 +301,7 @@ fn queue_target_control() -> QueueTargetConfig {
         first_rate: Rate::ZERO,
         pacing: 1.25,
         weight: Weight::default(),
+        initial_windows: InitialWindows::default(),
         start: queue_target::StartConfig::default(),
         noise: NoiseConfig::default(),
         drain: DrainConfig::default(),

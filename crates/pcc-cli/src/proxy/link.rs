@@ -5,7 +5,7 @@ use super::flow::Flow;
 use super::protocol::{ALPN, Hello, MAX_MESSAGE, Refusal, Welcome};
 use super::report::{Event, Reporter};
 use super::session::{Session, Sessions};
-use super::setup::{self, Settings};
+use super::setup::{self, Own, Settings};
 use super::target::Target;
 use super::tunnel::{Opener, Tunnel};
 use crate::failure::{Failure, Kind, Result};
@@ -16,7 +16,6 @@ use crate::peer::identity::proof;
 use crate::peer::ticket::Ticket;
 use crate::peer::wire::{self, connection_failure};
 use noq::{ClientConfig, Connection, Endpoint};
-use pcc::Weight;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -38,17 +37,17 @@ pub struct Way {
     config: ClientConfig,
     ticket: Ticket,
     settings: Settings,
-    /// That of all connections, one after the other.
-    weight: Option<Weight>,
+    /// What all connections have, one after the other.
+    own: Own,
     memory: Memory,
 }
 
 impl Way {
     /// By this ticket.
     pub fn new(ticket: Ticket, settings: Settings) -> Result<Way> {
-        let (me, weight) = (Credentials::generate()?, settings.weight());
-        let (endpoint, config) = endpoint::client(&me, ALPN, settings.config(weight.clone()), &ticket)?;
-        Ok(Way { endpoint, config, ticket, settings, weight, memory: Memory::new() })
+        let (me, own) = (Credentials::generate()?, settings.own());
+        let (endpoint, config) = endpoint::client(&me, ALPN, settings.config(&own), &ticket)?;
+        Ok(Way { endpoint, config, ticket, settings, own, memory: Memory::new() })
     }
 
     /// The endpoint of this side.
@@ -68,7 +67,7 @@ impl Way {
             return Err(failure);
         }
         setup::follow_path(&connection);
-        let session = Session::new(connection, &self.settings, self.weight.clone());
+        let session = Session::new(connection, &self.settings, self.own.clone());
         Ok(Opener::new(Arc::new(session), self.memory.clone()))
     }
 

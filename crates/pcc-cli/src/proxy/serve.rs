@@ -8,7 +8,7 @@ use super::relay;
 use super::report::{Event, Reporter};
 use super::rules::Rules;
 use super::session::{Session, Sessions};
-use super::setup::{self, Settings};
+use super::setup::{self, Own, Settings};
 use super::target::Target;
 use super::tunnel::Wanted;
 use super::udp;
@@ -25,7 +25,6 @@ use crate::peer::ticket::Ticket;
 use crate::peer::wire::{self, connection_failure};
 use crate::signals::Signals;
 use noq::{Connection, VarInt};
-use pcc::Weight;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -76,7 +75,7 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     let socket = bind(options.listen)?;
     let addresses = reachable(socket.local_addr().doing(|| "listen")?, &options.advertise)?;
     let (settings, sessions) = (options.settings, Arc::<Sessions>::default());
-    let config = endpoint::server_config(&identity, ALPN, settings.config(None))?;
+    let config = endpoint::server_config(&identity, ALPN, settings.config(&settings.own()))?;
     let endpoint = endpoint::server(&identity, config.clone(), socket)?;
     let _watched = options.watching.begin(&sessions, &reporter).await?;
     let mut signals = Signals::new().doing(|| "listen for signals")?;
@@ -97,9 +96,9 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     });
     let mut door = Door::<Hello, _>::accepting(endpoint.clone(), ticket.secret, move |incoming| {
         // Of its own for each.
-        let weight = settings.weight();
-        let config = endpoint::with_transport(config.clone(), settings.config(weight.clone()));
-        Ok((incoming.accept_with(Arc::new(config))?, weight))
+        let own = settings.own();
+        let config = endpoint::with_transport(config.clone(), settings.config(&own));
+        Ok((incoming.accept_with(Arc::new(config))?, own))
     });
     loop {
         tokio::select! {
@@ -126,7 +125,7 @@ impl Shared {
 }
 
 /// Serves the tunnels of one other side until its connection ends.
-async fn attend(mut guest: Guest<Hello, Option<Weight>>, shared: Arc<Shared>) {
+async fn attend(mut guest: Guest<Hello, Own>, shared: Arc<Shared>) {
     let connection = guest.connection;
     let Ok(_place) = shared.guests.clone().try_acquire_owned() else {
         let failure = Failure::new(Kind::Other, format!("{MAX_GUESTS} others are connected already"));

@@ -1,6 +1,6 @@
 //! The connections between two sides, as they are shown and changed while they run.
 
-use super::setup::Settings;
+use super::setup::{Own, Settings};
 use crate::peer::connecting::remote;
 use crate::peer::endpoint::shown;
 use noq::{Connection, PathId};
@@ -18,18 +18,18 @@ pub type Counted = Arc<()>;
 pub struct Session {
     connection: Connection,
     controller: &'static str,
-    weight: Option<Weight>,
+    own: Own,
     began: Instant,
     tunnels: Counted,
     flows: Counted,
 }
 
 impl Session {
-    /// That of a connection with these settings and this weight.
-    pub fn new(connection: Connection, settings: &Settings, weight: Option<Weight>) -> Session {
+    /// That of a connection with these settings, which has this for itself.
+    pub fn new(connection: Connection, settings: &Settings, own: Own) -> Session {
         let controller = settings.controller().name();
         let (tunnels, flows) = (Counted::default(), Counted::default());
-        Session { connection, controller, weight, began: Instant::now(), tunnels, flows }
+        Session { connection, controller, own, began: Instant::now(), tunnels, flows }
     }
 
     /// The connection.
@@ -39,6 +39,7 @@ impl Session {
 
     /// One more tunnel is open.
     pub fn tunnel(&self) -> Counted {
+        self.own.initial_windows.announce();
         self.tunnels.clone()
     }
 
@@ -53,7 +54,7 @@ impl Session {
             id: name(id),
             peer: shown(remote(&self.connection)),
             controller: self.controller.to_owned(),
-            weight: self.weight.as_ref().map(Weight::get),
+            weight: self.own.weight.as_ref().map(Weight::get),
             age_s: self.began.elapsed().as_secs_f64(),
             pacing_mbps: statistics.and_then(|now| now.pacing_rate).map(Rate::mbps),
             rate_mbps: statistics.map(|now| now.delivery_rate.mbps()),
@@ -153,7 +154,7 @@ impl Sessions {
             .iter()
             .find(|(other, _)| name(**other) == id)
             .ok_or(format!("there is no connection {id}"))?;
-        let mine = session.weight.as_ref().ok_or(format!("{} knows no weights", session.controller))?;
+        let mine = session.own.weight.as_ref().ok_or(format!("{} knows no weights", session.controller))?;
         mine.set(weight).map_err(|wrong| wrong.to_string())
     }
 

@@ -2,7 +2,7 @@
 
 use crate::sending::Sending;
 use noq::{Connection, IdleTimeout, TransportConfig, VarInt};
-use pcc::Weight;
+use pcc::{InitialWindows, Weight};
 use pcc_quic::{Algorithm, Transport, windows};
 use std::time::Duration;
 
@@ -33,6 +33,15 @@ impl Traffic {
     }
 }
 
+/// What a connection has for itself and doesn't share with others.
+#[derive(Clone, Debug)]
+pub struct Own {
+    /// A weight to be changed, if the controller knows weights.
+    pub weight: Option<Weight>,
+    /// Each tunnel that begins brings one.
+    pub initial_windows: InitialWindows,
+}
+
 /// What connections run with.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -46,18 +55,21 @@ impl Settings {
         self.transport.algorithm
     }
 
-    /// A weight to be changed apart from all others, if the controller knows weights. It begins as the options say.
-    pub fn weight(&self) -> Option<Weight> {
+    /// What a connection has for itself. Its weight begins as the options say.
+    pub fn own(&self) -> Own {
         let begin = self.transport.weight.clone().unwrap_or_default();
-        self.controller().has_weight().then(|| Weight::new(begin.get()).unwrap_or_default())
+        let weight = self.controller().has_weight().then(|| Weight::new(begin.get()).unwrap_or_default());
+        Own { weight, initial_windows: InitialWindows::default() }
     }
 
-    /// The configuration of connections with this weight.
+    /// The configuration of a connection that has this for itself.
     ///
     /// A stream's window is as large as a connection's: it is [credit](super::credit) that bounds a stream, and what comes is
     /// read at once.
-    pub fn config(&self, weight: Option<Weight>) -> TransportConfig {
-        let mut config = Transport { weight, seed: fastrand::u64(..), ..self.transport.clone() }.config();
+    pub fn config(&self, own: &Own) -> TransportConfig {
+        let Own { weight, initial_windows } = own.clone();
+        let mut config =
+            Transport { weight, initial_windows, seed: fastrand::u64(..), ..self.transport.clone() }.config();
         config.stream_receive_window(window(windows::CAP));
         config.datagram_receive_buffer_size(Some(DATAGRAMS));
         config.datagram_send_buffer_size(DATAGRAMS);

@@ -36,17 +36,17 @@ pub async fn ends() -> Ends {
     let identity = Identity::generate().unwrap();
     let socket = endpoint::bind(Some("127.0.0.1:0".parse().unwrap())).unwrap();
     let addresses = vec![socket.local_addr().unwrap()];
-    let server = endpoint::server_config(&identity, ALPN, settings.config(None)).unwrap();
+    let server = endpoint::server_config(&identity, ALPN, settings.config(&settings.own())).unwrap();
     let server = endpoint::server(&identity, server, socket).unwrap();
     let ticket = Ticket { certificate: identity.credentials.hash(), secret: identity.secret, addresses };
     let me = Credentials::generate().unwrap();
-    let (client, config) = endpoint::client(&me, ALPN, settings.config(None), &ticket).unwrap();
+    let (client, config) = endpoint::client(&me, ALPN, settings.config(&settings.own()), &ticket).unwrap();
     let accept = async { server.accept().await.unwrap().await.unwrap() };
     let (near, far) = tokio::join!(connect(&client, &config, &ticket.addresses), accept);
     let near = near.unwrap();
     far.set_max_concurrent_bi_streams(VarInt::from_u32(100));
     [&near, &far].into_iter().for_each(setup::follow_path);
-    let [near, far] = [near, far].map(|connection| Arc::new(Session::new(connection, &settings, None)));
+    let [near, far] = [near, far].map(|connection| Arc::new(Session::new(connection, &settings, settings.own())));
     Ends { near, far, _endpoints: [client, server] }
 }
 

@@ -4,6 +4,7 @@ use super::allegro::{AllegroConfig, AllegroControl};
 use super::queue_target::{QueueTargetConfig, QueueTargetControl};
 use super::vivace::{VivaceConfig, VivaceControl};
 use super::{RateBounds, RateControl};
+use crate::initial_windows::InitialWindows;
 use crate::units::Rate;
 use crate::weight::Weight;
 use alloc::boxed::Box;
@@ -58,6 +59,14 @@ impl ControlConfig {
         match self {
             ControlConfig::Allegro(_) | ControlConfig::Vivace(_) => None,
             ControlConfig::QueueTarget(config) => Some(&mut config.weight),
+        }
+    }
+
+    /// What counts initial windows that are carried for others, to be changed; `None` where there is none.
+    pub(crate) fn initial_windows_mut(&mut self) -> Option<&mut InitialWindows> {
+        match self {
+            ControlConfig::Allegro(_) | ControlConfig::Vivace(_) => None,
+            ControlConfig::QueueTarget(config) => Some(&mut config.initial_windows),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The constants of the control.
 
 use crate::control::RateBounds;
+use crate::initial_windows::InitialWindows;
 use crate::units::Rate;
 use crate::weight::Weight;
 
@@ -20,6 +21,9 @@ pub struct QueueTargetConfig {
     pub pacing: f64,
     /// A factor on the packets in the queue that the utility wants: flows of this kind that share a queue divide the path by it.
     pub weight: Weight,
+    /// Connections of applications that begin over this one: each brings a first window of its own, as long as start-up goes on.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub initial_windows: InitialWindows,
     /// When start-up ends.
     pub start: StartConfig,
     /// How much of the delay may be noise.

@@ -279,6 +279,7 @@ impl RateControl for QueueTargetControl {
         self.loss.start_over();
         if cut == Cut::Restart {
             self.start = Some(Start::new(self.config.start));
+            self.config.initial_windows.take();
             self.loss.cap = f64::INFINITY;
             self.competition = Competition::new(self.config.drain, self.config.growth, 0.0, 0.0);
             self.window.jump(self.window.packets.max(self.first_window()));
@@ -327,6 +328,11 @@ impl RateControl for QueueTargetControl {
             if let Some(start) = &mut self.start {
                 let noise = self.delay.noise();
                 start.on_rise(self.delay.rise() - noise, base);
+                // Who yields begins as one, whatever it carries; a probe begins where it is.
+                if self.config.competes && self.probe.is_none() && start.grows() {
+                    let begun = f64::from(self.config.initial_windows.take());
+                    self.window.packets = (self.window.packets + begun * self.config.first_window as f64).min(MOST);
+                }
                 if start.on_batch(queue, base, packet_time, self.rounds.loss(), noise) == Verdict::Leave {
                     self.leave_start(path.now);
                 } else if self.used && start.grows() {
