@@ -214,7 +214,7 @@ pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
     let selection = Selection::new(links, &exclude)?;
     if dry_run {
         let work = async { dry_run::run(&paths, &selection, &reporter) };
-        return Ok(finish(&reporter, work));
+        return Ok(finish(&reporter, runtime::run_in_one_thread(work)));
     }
     let ticket = asking::ticket(ticket_file.as_deref(), "pcc recv")?;
     let qlog = qlog.map(|file| Qlog::create(&file).with_context(|| format!("can't write {}", file.display())));
@@ -229,7 +229,7 @@ pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
         let options = sender::Options { paths, selection, strict, ticket, credentials, transport, patience };
         sender::run(options, reporter.clone()).await
     };
-    let code = finish(&reporter, work);
+    let code = finish(&reporter, runtime::run_in_one_thread(work));
     qlog.map_or(Ok(()), |qlog| qlog.finish()).context("can't write the qlog")?;
     Ok(code)
 }
@@ -256,12 +256,12 @@ pub fn recv(args: RecvArgs) -> anyhow::Result<ExitCode> {
             .ok_or_else(|| usage("--keep takes senders by their names only: nobody is there to see who comes"))?;
         let reporter = Arc::new(Reporter::log(json));
         let options = keep::Options { dir, listen, advertise, senders, rules, identity, metrics };
-        return Ok(finish(&reporter, keep::run(options, reporter.clone())));
+        return Ok(finish(&reporter, runtime::run(keep::run(options, reporter.clone()))));
     }
     let welcome = welcome(from)?;
     let reporter = Arc::new(Reporter::new(json));
     let options = receiver::Options { dir, listen, advertise, welcome, rules };
-    Ok(finish(&reporter, receiver::run(options, reporter.clone())))
+    Ok(finish(&reporter, runtime::run_in_one_thread(receiver::run(options, reporter.clone()))))
 }
 
 fn welcome(from: Vec<From>) -> anyhow::Result<Welcome> {
@@ -278,9 +278,9 @@ fn welcome(from: Vec<From>) -> anyhow::Result<Welcome> {
     Ok(from.into_iter().collect::<Option<Vec<_>>>().map_or(Welcome::Anyone, Welcome::Only))
 }
 
-/// Does the work, and reports how it failed if it did: in a way of its own, because of `--json`.
-fn finish(reporter: &Reporter, work: impl Future<Output = Result<()>>) -> ExitCode {
-    match runtime::run(work) {
+/// Reports how the work failed if it did: in a way of its own, because of `--json`.
+fn finish(reporter: &Reporter, result: Result<()>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             reporter.failure(&failure);
