@@ -23,6 +23,8 @@ const IDENTITY: &str = "receiver";
 const MANIFEST: &str = "manifest";
 const DATA: &str = "data";
 const VERSION: u8 = 4;
+/// What was changed within so long may be at work, being made or removed.
+const AT_WORK: Duration = Duration::from_secs(3600);
 /// How long a folder may seem in use after its owner has ended.
 const LOCKED_AFTER_END: Duration = Duration::from_millis(500);
 
@@ -105,6 +107,9 @@ impl Staging {
                     continue;
                 }
             };
+            if remove_leftover(&destination, &name, &folder) {
+                continue;
+            }
             match Self::resume(&destination, path, folder, name)? {
                 Some(staging) if !staging.kept => return Ok(Self { skipped, ..staging }),
                 _ => {}
@@ -152,6 +157,9 @@ impl Staging {
         let mut unfinished = Unfinished::default();
         for name in names(&destination, path)? {
             let Ok(folder) = open_own(&destination, &name) else { continue };
+            if remove_leftover(&destination, &name, &folder) {
+                continue;
+            }
             match Self::resume(&destination, path, folder, name) {
                 Ok(Some(staging)) if staging.kept && staging.identity.secret == identity.secret => {
                     match staging.list()? {
@@ -398,6 +406,19 @@ fn open_own(destination: &Dir, name: &str) -> std::result::Result<Dir, String> {
     Ok(folder)
 }
 
+/// Removes a folder that a kill, or a loss of power, has left half made or half removed: nobody is named in it, and it is old. Returns whether it was
+/// one.
+fn remove_leftover(destination: &Dir, name: &str, folder: &Dir) -> bool {
+    // No identity, none of it, or zeros instead of one; what another version wrote begins with its number.
+    let is_nobodys = match folder.read(IDENTITY) {
+        Ok(identity) => identity.first().is_none_or(|version| *version == 0),
+        Err(e) => e.kind() == ErrorKind::NotFound,
+    };
+    let changed = folder.dir_metadata().and_then(|metadata| metadata.modified());
+    let is_old = changed.is_ok_and(|at| at.into_std().elapsed().is_ok_and(|age| age > AT_WORK));
+    is_nobodys && is_old && destination.remove_dir_all(name).is_ok()
+}
+
 fn sync(folder: &Dir) -> std::io::Result<()> {
     folders::sync(&folders::open(folder)?)
 }
@@ -427,6 +448,35 @@ mod tests {
         drop(staging);
         let staging = Staging::open(dir.path()).unwrap();
         assert_eq!((staging.identity.secret, staging.port), (secret, 443));
+    }
+
+    #[test]
+    fn what_is_half_made_or_half_removed_goes_after_an_hour() {
+        let remains = |age: Duration, identity: Option<&[u8]>| {
+            let dir = tempfile::tempdir().unwrap();
+            let folder = dir.path().join(name(b"half"));
+            fs::create_dir(&folder).unwrap();
+            fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+            fs::create_dir(folder.join(DATA)).unwrap();
+            fs::write(folder.join(DATA).join("1"), "of a file").unwrap();
+            if let Some(identity) = identity {
+                fs::write(folder.join(IDENTITY), identity).unwrap();
+            }
+            fs::File::open(&folder).unwrap().set_modified(std::time::SystemTime::now() - age).unwrap();
+            let staging = Staging::open(dir.path()).unwrap();
+            let kept = Staging::all_kept(dir.path(), &staging.identity).unwrap();
+            assert!(kept.transfers.is_empty() && kept.skipped.is_empty());
+            assert!(dir.path().join(&staging.name).exists(), "the one that is in use");
+            folder.exists()
+        };
+        let old = AT_WORK + Duration::from_secs(1);
+        let zeros = Some(&[0; 100][..]);
+        assert!([None, Some(&[][..]), zeros].iter().all(|identity| !remains(old, *identity)));
+        assert!(
+            [None, Some(&[][..]), zeros].iter().all(|identity| remains(AT_WORK / 2, *identity)),
+            "it may be at work"
+        );
+        assert!(remains(old, Some(&[VERSION; 3])), "something else");
     }
 
     #[test]
