@@ -6,8 +6,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 /// Counts connections of applications that begin over one connection, as a proxy carries them.
 ///
 /// Each of them would have begun with an initial window of its own (RFC 6928). While start-up doesn't know the path yet, a control adds one
-/// for each that is announced, so that a page of many small files doesn't wait for the one window that all of them share. Later
-/// ones share what the path has.
+/// for each that is announced, so that a page of many small files doesn't wait for the one window that all of them share. What isn't used
+/// within a round trip goes again. Later connections share what the path has.
 ///
 /// Clones share one count:
 ///
@@ -50,28 +50,40 @@ mod tests {
     const PACKET: u64 = 1200;
     const RTT: Duration = Duration::from_millis(100);
 
-    /// The window in packets after one of them was acknowledged, by when so many connections had begun.
-    fn window(profile: Profile, connections: u32) -> u64 {
+    /// The windows in packets, after each of some round trips in which one packet was sent, by when so many connections had begun.
+    fn windows(profile: Profile, connections: [u32; 4]) -> [u64; 4] {
         let begun = InitialWindows::default();
         let mut control = profile.with_initial_windows(begun.clone()).expect("a profile with a window").build(1);
         control.on_mtu_change(PACKET);
-        (0..connections).for_each(|_| begun.announce());
-        let sent = Time::ZERO + RTT;
-        control.on_packet_sent(&SentPacket { time: sent, number: 0, bytes: PACKET });
-        control.on_packet_acked(&AckedPacket { time: sent + RTT, number: 0, sent, bytes: PACKET, rtt: RTT });
-        control.on_batch_end(sent + RTT);
-        control.in_flight_cap() / PACKET
+        let mut number = 0;
+        connections.map(|connections| {
+            (0..connections).for_each(|_| begun.announce());
+            let sent = Time::ZERO + RTT * (2 * number as u32 + 1);
+            control.on_packet_sent(&SentPacket { time: sent, number, bytes: PACKET });
+            control.on_packet_acked(&AckedPacket { time: sent + RTT, number, sent, bytes: PACKET, rtt: RTT });
+            control.on_batch_end(sent + RTT);
+            number += 1;
+            control.in_flight_cap() / PACKET
+        })
     }
 
     #[test]
     fn each_connection_that_begins_brings_a_window() {
-        let [none, one, six] = [0, 1, 6].map(|connections| window(profiles::queue_target(), connections));
+        let [none, one, six] = [0, 1, 6].map(|first| windows(profiles::queue_target(), [first, 0, 0, 0])[0]);
         assert_eq!([one - none, six - none], [10, 60]);
     }
 
     #[test]
+    fn what_is_not_used_in_a_round_trip_goes_again() {
+        let without = windows(profiles::queue_target(), [0; 4]);
+        let with = windows(profiles::queue_target(), [6, 0, 4, 0]);
+        assert_eq!([0, 1, 2, 3].map(|n| with[n] - without[n]), [60, 0, 40, 0]);
+    }
+
+    #[test]
     fn who_yields_begins_as_one() {
-        assert_eq!(window(profiles::scavenger(), 6), window(profiles::scavenger(), 0));
+        let profile = profiles::scavenger;
+        assert_eq!(windows(profile(), [6, 0, 0, 0]), windows(profile(), [0; 4]));
     }
 
     #[test]

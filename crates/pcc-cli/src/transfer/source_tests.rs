@@ -1,6 +1,7 @@
 //! A source that somebody else changes while it is sent.
 
 use super::*;
+use crate::failure::Kind;
 use crate::transfer::manifest::MAX_DEPTH;
 use crate::transfer::selection::Links;
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
@@ -194,6 +195,27 @@ fn links_that_no_receiver_takes_are_left_out() {
 fn files_whose_length_is_not_known_are_refused() {
     let Err(failure) = find(&["/proc/self/status".into()], Links::Keep, &[]) else { panic!("it would arrive empty") };
     assert!(failure.message.contains("as in /proc"), "{failure}");
+    // Nothing is at its beginning, and that it is empty would be wrong.
+    let Err(failure) = find(&["/proc/self/mem".into()], Links::Keep, &[]) else { panic!("it would arrive empty") };
+    assert_eq!(failure.kind, Kind::Source, "{failure}");
+}
+
+#[test]
+fn links_do_not_lead_into_an_unfinished_transfer() {
+    let dir = tempfile::tempdir().unwrap();
+    let (tree, unfinished) = (dir.path().join("tree"), dir.path().join("elsewhere/.pcc-0123456789ab"));
+    fs::create_dir_all(unfinished.join("data")).unwrap();
+    fs::create_dir(&tree).unwrap();
+    write(&unfinished.join("receiver"), INSIDE);
+    symlink("../elsewhere/.pcc-0123456789ab", tree.join("folder")).unwrap();
+    symlink("folder", tree.join("by-another-link")).unwrap();
+    symlink("folder/receiver", tree.join("secret")).unwrap();
+    symlink("folder/data", tree.join("data")).unwrap();
+    let source = find(std::slice::from_ref(&tree), Links::Follow, &[]).unwrap();
+    assert_eq!(paths(&source), ["tree"]);
+    assert_eq!(source.left_out.len(), 4, "{:?}", source.left_out);
+    let named = find(&[tree.join("folder")], Links::Follow, &[]);
+    assert!(named.is_err_and(|failure| failure.message.contains("unfinished transfer")));
 }
 
 #[test]

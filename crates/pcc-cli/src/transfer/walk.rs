@@ -42,6 +42,7 @@ pub struct Listing {
 
 /// Why something cannot be sent.
 type Why = String;
+const UNFINISHED: &str = "it is an unfinished transfer, with its secrets";
 
 /// That what the user named cannot be sent.
 fn unreadable(path: &Path, why: impl std::fmt::Display) -> Failure {
@@ -78,6 +79,7 @@ impl Listing {
             };
             let metadata = std::fs::metadata(argument).map_err(failed)?;
             check_kind(metadata.is_file() || metadata.is_dir()).map_err(|why| unreadable(argument, why))?;
+            check_staging(argument).map_err(|why| unreadable(argument, why))?;
             let opened = open(CWD, argument.as_path(), OFlags::empty()).map_err(failed)?;
             listing.roots.push(Root { path: argument.clone(), first: listing.entries.len() });
             let added = listing.add(opened, name.as_bytes().to_vec(), selection);
@@ -94,7 +96,7 @@ impl Listing {
         let (mode, mtime) = (metadata.mode() & PERMISSIONS, mtime(&metadata));
         if metadata.is_file() {
             let size = metadata.len();
-            if size == 0 && matches!(opened.read(&mut [0]), Ok(1)) {
+            if size == 0 && opened.read(&mut [0]).map_err(failed)? > 0 {
                 return Err("its length is not known before it is read, as in /proc; send a copy of it".to_owned());
             }
             self.push(path, What::File { size, mode, mtime }, Some(Identity::of(&metadata)));
@@ -148,13 +150,16 @@ impl Listing {
                 self.push(path.to_vec(), What::Link { target: target.into_bytes() }, None);
                 Ok(())
             }
-            FileType::Directory if is_staging(name.as_bytes()) => {
-                Err("it is an unfinished transfer, with its secrets".to_owned())
-            }
+            FileType::Directory if is_staging(name.as_bytes()) => Err(UNFINISHED.to_owned()),
             kind => {
                 // Opening a device can do something.
                 check_kind(matches!(kind, FileType::RegularFile | FileType::Directory))?;
                 check_path(path)?;
+                let itself =
+                    statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).map(|there| FileType::from_raw_mode(there.st_mode));
+                if itself == Ok(FileType::Symlink) {
+                    check_staging(&self.full(path))?;
+                }
                 match open(folder, name.as_c_str(), nofollow) {
                     Ok(opened) => self.add(opened, path.to_vec(), selection),
                     Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -164,10 +169,22 @@ impl Listing {
         }
     }
 
+    /// Where this is that is below the root being listed.
+    fn full(&self, path: &[u8]) -> PathBuf {
+        let root = self.roots.last().map(|root| root.path.as_path()).unwrap_or(Path::new(""));
+        below(path).map_or_else(|| root.to_owned(), |below| root.join(OsStr::from_bytes(below)))
+    }
+
     fn push(&mut self, path: Vec<u8>, what: What, identity: Option<Identity>) {
         self.entries.push(Entry { path, what });
         self.identities.push(identity);
     }
+}
+
+/// Refuses what is, or leads into, the folder of an unfinished transfer. What is gone is seen when it is opened.
+fn check_staging(path: &Path) -> Result<(), Why> {
+    let is_in = |full: PathBuf| full.components().any(|part| is_staging(part.as_os_str().as_bytes()));
+    if path.canonicalize().is_ok_and(is_in) { Err(UNFINISHED.to_owned()) } else { Ok(()) }
 }
 
 fn check_kind(is_right: bool) -> Result<(), Why> {

@@ -67,6 +67,23 @@ fn all_but_a_file_that_changes_all_the_time_arrives() {
     assert_eq!(names(&p.to), ["tree"]);
 }
 
+/// It is open when it changes: only what is looked at after each block shows it.
+#[test]
+fn a_file_that_changes_while_it_is_read_ends_a_strict_transfer() {
+    let p = place();
+    let log = p.from.join("log");
+    write_file(&log, 40_000_000, 1);
+    let recv = receiver(&p.to, &["--json"]);
+    let mut send = sender(&[&log], &recv.ticket(), &["--json", "--strict", "--max-rate", "20mbit"]);
+    recv.stored(1_000_000);
+    append(&log);
+    send.exits(11);
+    assert!(send.event("error")["message"].as_str().unwrap().contains("changed while they were sent"));
+    assert!(send.events("note").iter().any(|note| note["message"].as_str().unwrap().contains("\"log\"")));
+    assert!(!p.to.join("log").exists());
+    recv.kill();
+}
+
 #[test]
 fn a_change_between_two_runs_costs_only_what_changed() {
     let p = place();
