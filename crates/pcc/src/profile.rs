@@ -71,7 +71,7 @@ impl Profile {
     }
 
     /// The same for a connection that carries those of applications, each of which brings a first window of its own. `None` for a profile
-    /// without a window: `queue-target`, `bulk` and `scavenger` have one, and `scavenger` leaves it at that.
+    /// without a window: `queue-target`, `bulk` and `scavenger` have one; `scavenger` begins with a single one all the same.
     #[must_use]
     pub fn with_initial_windows(mut self, begun: InitialWindows) -> Option<Profile> {
         *self.control.initial_windows_mut()? = begun;

@@ -70,8 +70,6 @@ pub struct QueueTargetControl {
     /// The packets in the queue that the utility wants.
     wanted: f64,
     start: Option<Start>,
-    /// Packets that initial windows of others have brought in this round trip, and in the one before.
-    brought: (f64, f64),
     loss: Loss,
     competition: Competition,
     yielding: Yielding,
@@ -101,7 +99,6 @@ impl QueueTargetControl {
             window: Window::new(LEAST),
             wanted: 1.0,
             start: Some(Start::new(config.start)),
-            brought: (0.0, 0.0),
             loss: Loss::new(config.loss),
             competition: Competition::new(config.drain, config.growth, 0.0, 0.0),
             yielding: Yielding::default(),
@@ -189,15 +186,6 @@ impl QueueTargetControl {
         self.since = now;
     }
 
-    /// What initial windows have brought is for the round trip that follows: if it isn't used then, it goes again.
-    fn return_unused(&mut self) {
-        let (now, before) = core::mem::take(&mut self.brought);
-        if !self.used && before > 0.0 {
-            self.window.packets = larger(self.window.packets - before, self.first_window());
-        }
-        self.brought.1 = now;
-    }
-
     /// Where experiments can't tell whose loss it is, the cap follows it. Returns whether it was lowered.
     fn follow_losses(&mut self, round: &Round, now: Time) -> bool {
         let (window, in_crowd) = (self.full_window(), self.in_crowd(now));
@@ -231,10 +219,12 @@ impl QueueTargetControl {
         self.wanted = weight * demand::wanted_in_queue(utility, window.max(4.0) / weight, self.packet, base.max(1e-6));
         self.on_probe_round();
         let queue = self.queue();
-        if self.start.is_some() {
-            self.return_unused();
-        }
+        let first_window = self.first_window();
         if let Some(start) = &mut self.start {
+            let unused = start.unused(self.used);
+            if unused > 0.0 {
+                self.window.packets = larger(self.window.packets - unused, first_window);
+            }
             self.delay.take_rise();
             match start.on_round(round, queue, base, packet_time, self.used, self.delay.noise()) {
                 Verdict::Leave => self.leave_start(now),
@@ -347,7 +337,7 @@ impl RateControl for QueueTargetControl {
                 if self.config.competes && self.probe.is_none() && start.grows() {
                     let begun = f64::from(self.config.initial_windows.take());
                     let brought = begun * self.config.first_window as f64;
-                    self.brought.0 += brought;
+                    start.bring(brought);
                     self.window.packets = (self.window.packets + brought).min(MOST);
                 }
                 if start.on_batch(queue, base, packet_time, self.rounds.loss(), noise) == Verdict::Leave {

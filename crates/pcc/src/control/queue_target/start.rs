@@ -66,6 +66,8 @@ pub(super) struct Start {
     best_without_queue: f64,
     /// What a queue is in a later start-up, in seconds.
     grown: Option<f64>,
+    /// Packets that initial windows of others have brought in this round trip, and in the one before.
+    brought: (f64, f64),
 }
 
 impl Start {
@@ -105,6 +107,18 @@ impl Start {
     fn not_ours(&self, times: f64, noise: f64, base: f64) -> f64 {
         let noise = if self.grown.is_none() && noise > NOISY * base { noise } else { 0.0 };
         noise.max(times * self.noise)
+    }
+
+    /// Initial windows of others have brought so many packets.
+    pub fn bring(&mut self, packets: f64) {
+        self.brought.0 += packets;
+    }
+
+    /// A round trip has passed, in which the window was used or not. Returns how many of the packets that were brought before it go again.
+    pub fn unused(&mut self, used: bool) -> f64 {
+        let (now, before) = self.brought;
+        self.brought = (0.0, now);
+        if used { 0.0 } else { before }
     }
 
     /// Whether the window grows now.
