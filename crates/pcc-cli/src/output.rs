@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use serde::Serialize;
-use std::fs::OpenOptions;
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -55,17 +55,43 @@ pub fn write_file(file: &Path, text: &str) -> anyhow::Result<()> {
     replace(file, text).with_context(|| format!("can't write {}", file.display()))
 }
 
-fn replace(file: &Path, text: &str) -> io::Result<()> {
-    if std::fs::symlink_metadata(file).is_ok_and(|there| !there.is_file()) {
-        return Err(io::Error::other(
-            "there is something of that name that is no file (a link or device); name a file",
-        ));
+/// Makes an empty file in the place of one that may be there, for what is written bit by bit. As with [`write_file`], a link is
+/// not followed.
+///
+/// # Errors
+///
+/// When it can't be made, or when something is there that is no file.
+pub fn create_file(file: &Path) -> io::Result<File> {
+    if is_free(file)? {
+        return File::create_new(file);
     }
+    std::fs::remove_file(file)?;
+    File::create_new(file)
+}
+
+/// Whether nothing is there; else a file is, which can be replaced.
+///
+/// # Errors
+///
+/// When something is there that is no file.
+pub fn is_free(file: &Path) -> io::Result<bool> {
+    match std::fs::symlink_metadata(file) {
+        Ok(there) if !there.is_file() => {
+            Err(io::Error::other("there is something of that name that is no file (a link or device); name a file"))
+        }
+        Ok(_) => Ok(false),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+fn replace(file: &Path, text: &str) -> io::Result<()> {
+    is_free(file)?;
     let mut name = file.file_name().ok_or(ErrorKind::InvalidInput)?.to_owned();
     name.push(format!(".{}.new", std::process::id()));
     let new = file.with_file_name(name);
     // Follows no link either, and neither does the renaming.
-    let mut written = OpenOptions::new().write(true).create_new(true).open(&new)?;
+    let mut written = File::create_new(&new)?;
     let done = written.write_all(text.as_bytes()).and_then(|()| std::fs::rename(&new, file));
     done.inspect_err(|_| drop(std::fs::remove_file(&new)))
 }
@@ -97,8 +123,10 @@ mod tests {
         // As a device is, which only root can make.
         rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
         for there in [&link, &fifo] {
-            let error = write_file(there, "table").unwrap_err();
-            assert!(format!("{error:#}").contains("that is no file (a link or device)"), "{error:#}");
+            let errors = [write_file(there, "table").unwrap_err(), create_file(there).unwrap_err().into()];
+            for error in errors {
+                assert!(format!("{error:#}").contains("that is no file (a link or device)"), "{error:#}");
+            }
             assert!(!there.symlink_metadata().unwrap().is_file());
         }
         assert_eq!(std::fs::read_to_string(&other).unwrap(), "mine");
@@ -106,6 +134,11 @@ mod tests {
             write_file(&file, text).unwrap();
             assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
         }
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 4, "nothing else is left");
+        std::fs::hard_link(&file, folder.path().join("another name")).unwrap();
+        create_file(&file).unwrap().write_all(b"log").unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "log");
+        let another = std::fs::read_to_string(folder.path().join("another name")).unwrap();
+        assert_eq!(another, "newer", "replaced, and not written to");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 5, "nothing else is left");
     }
 }

@@ -5,6 +5,7 @@
 //! of our own: `pcc:monitor_interval`, `pcc:decision` and `pcc:phase`. Rates are in bit/s, times in ms, as in the drafts. (The pacing
 //! rate in noq's recovery metrics isn't: it is in bytes per second, and what noq was told, not the controller's rate.)
 
+use crate::output::create_file;
 use noq::TransportConfig;
 use noq_proto::{ConnectionId, QlogConfig, QlogFactory, Side};
 use pcc::{Event, Observer, Role};
@@ -36,7 +37,7 @@ struct Files {
 impl Qlog {
     /// Logs into this file. It is made now, so that an error shows before anything else is done.
     pub fn create(named: &Path) -> io::Result<Qlog> {
-        File::create(named)?;
+        create_file(named)?;
         Ok(Qlog(Arc::new(Mutex::new(Files { named: named.to_owned(), opened: 0, logs: Vec::new() }))))
     }
 
@@ -63,7 +64,7 @@ impl Qlog {
         let mut files = self.files();
         files.opened += 1;
         let path = numbered(&files.named, files.opened);
-        Ok(BufWriter::new(File::create(path)?))
+        Ok(BufWriter::new(create_file(&path)?))
     }
 }
 

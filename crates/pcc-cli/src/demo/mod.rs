@@ -13,7 +13,7 @@ mod tests;
 mod virtual_time;
 
 use crate::exit::{INTERRUPTED, usage};
-use crate::output::show;
+use crate::output::{is_free, show, write_file};
 use crate::qlog::Qlog;
 use anyhow::Context;
 use outcome::Outcome;
@@ -145,6 +145,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
         return Err(usage(format!("--out: there is no directory {}", folder.display())));
     }
+    is_free(&chart).map_err(|error| usage(format!("--out: {}: {error}", chart.display())))?;
     demonstrate(args, &path, &chart)
 }
 
@@ -183,8 +184,7 @@ fn demonstrate(args: &Args, path: &Path, chart: &std::path::Path) -> anyhow::Res
     };
     let results = if args.json { format!("{:#}\n", report.json(chart)) } else { report.table() };
     show(&results)?;
-    std::fs::write(chart, chart::svg(&report)?)
-        .map_err(|error| anyhow::anyhow!("can't write the chart to {}: {error}", chart.display()))?;
+    write_file(chart, &chart::svg(&report)?).context("the chart")?;
     if !args.json {
         show(&format!("\nThe chart is in {}\n", chart.display()))?;
     }

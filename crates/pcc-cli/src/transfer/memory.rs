@@ -4,7 +4,7 @@
 
 use super::blocks::BLOCK;
 use super::choice::Welcome;
-use super::hostile_receiver::{Hostile, send};
+use super::hostile_receiver::{Hostile, Victim, send};
 use super::progress::Reporter;
 use super::protocol::{Answer, MAX_STREAMS, Record};
 use super::receiver::{Options, Receiver};
@@ -116,8 +116,15 @@ async fn blocks_that_never_end_fill_no_more_than_the_streams_hold() {
     assert!(peak < before + held + 64 * MIB, "{} MiB", peak / MIB);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_receiver_that_does_not_read_fills_no_memory() {
+/// A sender of a large file to a receiver that takes none of it, in a process of its own.
+struct Sending {
+    sender: Side,
+    victim: Victim,
+    size: u64,
+    _dir: tempfile::TempDir,
+}
+
+async fn sending() -> Sending {
     let dir = tempfile::tempdir().unwrap();
     let size = 300 * MIB;
     fs::write(dir.path().join("file"), vec![1; size as usize]).unwrap();
@@ -127,6 +134,12 @@ async fn a_receiver_that_does_not_read_fills_no_memory() {
     let mut victim = timeout(PATIENCE, hostile.greet()).await.expect("a sender");
     let nothing = Answer::Have { bytes: 0, blocks: Vec::new(), files: Vec::new() };
     victim.say(&nothing).await.unwrap();
+    Sending { sender, victim, size, _dir: dir }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_receiver_that_does_not_read_fills_no_memory() {
+    let Sending { sender, victim, size, _dir } = sending().await;
     let mut peak = 0;
     let closed = victim.connection.closed();
     tokio::pin!(closed);
@@ -136,5 +149,26 @@ async fn a_receiver_that_does_not_read_fills_no_memory() {
         peak = sender.peak().unwrap_or(peak);
     }
     println!("{} MiB at most, of a file of {} MiB", peak / MIB, size / MIB);
+    assert!((MIB..100 * MIB).contains(&peak), "{} MiB", peak / MIB);
+}
+
+/// So little opens no window, and so does not count as movement.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_receiver_that_reads_a_byte_now_and_then_is_given_up() {
+    let Sending { sender, victim, size, _dir } = sending().await;
+    let (mut streams, mut taken, mut peak) = (Vec::new(), 0, 0);
+    let deadline = Instant::now() + PATIENCE;
+    while victim.connection.close_reason().is_none() {
+        assert!(Instant::now() < deadline, "it never gives up");
+        if let Ok(Ok(stream)) = timeout(Duration::from_millis(10), victim.connection.accept_uni()).await {
+            streams.push(stream);
+        }
+        for stream in &mut streams {
+            taken += stream.read_chunk(1).await.map_or(0, |chunk| chunk.map_or(0, |chunk| chunk.len()));
+        }
+        peak = sender.peak().unwrap_or(peak);
+    }
+    println!("{taken} bytes taken, {} MiB at most, of a file of {} MiB", peak / MIB, size / MIB);
+    assert!((1..100_000).contains(&taken), "{taken} bytes taken");
     assert!((MIB..100 * MIB).contains(&peak), "{} MiB", peak / MIB);
 }

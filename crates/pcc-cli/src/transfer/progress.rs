@@ -45,7 +45,19 @@ pub enum Event<'a> {
     /// Something the user should know.
     Note { message: &'a str },
     /// The transfer is complete.
-    Done { files: usize, bytes: u64, moved: u64, seconds: f64, bits_per_second: f64 },
+    Done {
+        /// Files that have arrived, or were there already.
+        files: usize,
+        bytes: u64,
+        /// Files, empty ones aside, that were there already.
+        there: usize,
+        /// Files that have not arrived, and what the sender left out, as far as this side knows of it.
+        missing: usize,
+        /// Bytes that came over the network.
+        moved: u64,
+        seconds: f64,
+        bits_per_second: f64,
+    },
     /// A transfer of `pcc recv --keep` is over: complete, or left as it is. What came over the network, and how fast, is
     /// known of those that are complete.
     Transfer {
@@ -54,6 +66,8 @@ pub enum Event<'a> {
         result: &'static str,
         files: usize,
         bytes: u64,
+        there: Option<usize>,
+        missing: usize,
         moved: Option<u64>,
         seconds: f64,
         bits_per_second: Option<f64>,
@@ -160,23 +174,31 @@ impl Reporter {
                 self.progress.line(&format!("{reason}; {next}"));
             }
             Event::Note { message } => self.progress.line(message),
-            Event::Done { files, bytes, moved, seconds, bits_per_second } => {
+            Event::Done { files, bytes, there, missing, moved, seconds, bits_per_second } => {
                 self.progress.clear();
-                let of_it =
-                    if moved == bytes { String::new() } else { format!(", {} of it moved", HumanBytes(*moved)) };
+                let of_it = of_it(*bytes, Some(*there), *missing, Some(*moved));
+                let rate = rate(*bits_per_second);
                 self.progress.line(&format!(
-                    "done: {files} files, {}{of_it} in {seconds:.1} s ({}), all verified as they were read",
-                    HumanBytes(*bytes),
-                    rate(*bits_per_second)
+                    "done: {files} files, {of_it} in {seconds:.1} s ({rate}), all verified as they were read"
                 ));
             }
-            Event::Transfer { date, sender, result, files, bytes, moved, seconds, bits_per_second, reason } => {
-                let moved = moved.map_or(String::new(), |moved| format!(", {} of it moved", HumanBytes(moved)));
+            Event::Transfer {
+                date,
+                sender,
+                result,
+                files,
+                bytes,
+                there,
+                missing,
+                moved,
+                seconds,
+                bits_per_second,
+                reason,
+            } => {
+                let of_it = of_it(*bytes, *there, *missing, *moved);
                 let at = bits_per_second.map_or(String::new(), |bits| format!(" ({})", rate(bits)));
                 let why = reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-                let bytes = HumanBytes(*bytes);
-                let line =
-                    format!("{date} {sender} {result}: {files} files, {bytes}{moved} in {seconds:.1} s{at}{why}");
+                let line = format!("{date} {sender} {result}: {files} files, {of_it} in {seconds:.1} s{at}{why}");
                 self.progress.line(&line);
             }
             Event::Listening { kind, address } => self.progress.line(&format!("{kind}: listening on {address}")),
@@ -237,9 +259,32 @@ impl Reporter {
     }
 }
 
+/// How much it was, and what became of it, as far as that is known.
+fn of_it(bytes: u64, there: Option<usize>, missing: usize, moved: Option<u64>) -> String {
+    let mut text = HumanBytes(bytes).to_string();
+    if let Some(there) = there.filter(|there| *there > 0) {
+        text += &format!(", {there} of them there already");
+    }
+    if let Some(moved) = moved.filter(|moved| *moved != bytes) {
+        text += &format!(", {} of it moved", HumanBytes(moved));
+    }
+    if missing > 0 {
+        text += &format!(", {missing} missing");
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_summary_says_what_is_not_plain() {
+        assert_eq!(of_it(2048, Some(0), 0, Some(2048)), "2.00 KiB");
+        let all = of_it(4096, Some(3), 2, Some(2048));
+        assert_eq!(all, "4.00 KiB, 3 of them there already, 2.00 KiB of it moved, 2 missing");
+        assert_eq!(of_it(4096, None, 0, None), "4.00 KiB");
+    }
 
     #[test]
     fn the_look_is_valid() {

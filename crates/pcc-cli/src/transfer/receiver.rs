@@ -190,6 +190,8 @@ impl Receiver {
             self.reporter.event(&Event::Done {
                 files: summary.files,
                 bytes: summary.bytes,
+                there: summary.there,
+                missing: summary.missing,
                 moved: summary.moved,
                 seconds: summary.seconds(),
                 bits_per_second: summary.bits_per_second(),

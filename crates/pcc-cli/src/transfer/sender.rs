@@ -104,6 +104,7 @@ struct Sender {
     reporter: Arc<Reporter>,
     started: Option<Instant>,
     moved: u64,
+    there: usize,
     last_contact: Instant,
     patience: Duration,
 }
@@ -134,6 +135,7 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
         reporter,
         started: None,
         moved: 0,
+        there: 0,
         last_contact: now,
         patience,
     };
@@ -185,6 +187,7 @@ impl Sender {
                         return Err(Failure::new(Kind::Source, message));
                     }
                     self.moved = self.moved.saturating_sub(source.spared());
+                    self.there += source.same_files();
                     source = find(&self.paths, &self.selection).await?;
                 }
                 End::Failed(failure) => return Err(failure),
@@ -225,11 +228,9 @@ impl Sender {
         let seconds = self.started.map_or(0.0, |started| started.elapsed().as_secs_f64());
         let moved = self.moved.saturating_sub(source.spared());
         let bits_per_second = moved as f64 * 8.0 / seconds.max(1e-6);
-        self.reporter.event(&Event::Done { files, bytes, moved, seconds, bits_per_second });
-        match missing.len() + source.left_out.len() {
-            0 => Ok(()),
-            missing => Err(Failure::incomplete(missing)),
-        }
+        let (there, missing) = (self.there + source.same_files(), missing.len() + source.left_out.len());
+        self.reporter.event(&Event::Done { files, bytes, there, missing, moved, seconds, bits_per_second });
+        if missing > 0 { Err(Failure::incomplete(missing)) } else { Ok(()) }
     }
 
     /// The source comes back, with what was learnt about it. An error means that it did not.
@@ -375,6 +376,8 @@ impl Sender {
                     if self.started.is_none() {
                         self.started = Some(Instant::now());
                         self.moved = manifest.bytes - bytes;
+                        let entries = (0u64..).zip(&manifest.entries);
+                        self.there = entries.filter(|(n, entry)| entry.size() > 0 && finished.get(*n)).count();
                     }
                     self.last_contact = Instant::now();
                     return Ok((Had { blocks: have, files: finished, there }, control, bytes));

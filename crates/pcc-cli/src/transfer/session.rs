@@ -87,10 +87,12 @@ pub struct Summary {
     pub files: usize,
     /// Their bytes.
     pub bytes: u64,
-    /// Those of them that came over the network.
+    /// Files, empty ones aside, that were there already.
+    pub there: usize,
+    /// Those of the bytes that came over the network.
     pub moved: u64,
     /// Files that are not there.
-    missing: usize,
+    pub missing: usize,
 }
 
 impl Summary {
@@ -206,6 +208,7 @@ impl Shared {
                 started: Instant::now(),
                 files,
                 bytes,
+                there: store.finished_files(),
                 moved: bytes - have,
                 missing: 0,
             });
@@ -219,6 +222,7 @@ impl Shared {
         let Ok(mut summary) = self.summary.lock() else { return };
         if let Some(summary) = summary.as_mut().filter(|summary| summary.missing == 0) {
             summary.moved = summary.moved.saturating_sub(store.spared());
+            summary.there += store.same_files();
             for entry in store.given_up() {
                 let message = format!("\"{}\" is not here: the sender could not read it as it was", entry.shown());
                 self.reporter.event(&Event::Note { message: &message });

@@ -57,10 +57,17 @@ pub struct Source {
     partial: HashMap<u32, Vec<Option<[u8; 32]>>>,
     /// Bytes that the last reading handed on.
     pub handed_on: u64,
-    /// Blocks that the receiver was told to take from files that it has, and their bytes.
-    spared: (Bitmap, u64),
+    spared: Spared,
     /// What the last reading could not read as it was listed, and why.
     pub trouble: BTreeMap<u32, String>,
+}
+
+/// What the receiver was told to take from files that it has.
+struct Spared {
+    blocks: Bitmap,
+    bytes: u64,
+    /// Whole ones.
+    files: usize,
 }
 
 /// What became of reading a file.
@@ -84,7 +91,7 @@ impl Source {
         let manifest = Manifest::new(entries)?;
         let encoded = manifest.encode()?.into();
         let (roots, partial) = (HashMap::new(), HashMap::new());
-        let spared = (Bitmap::new(manifest.blocks), 0);
+        let spared = Spared { blocks: Bitmap::new(manifest.blocks), bytes: 0, files: 0 };
         Ok(Self {
             manifest: Arc::new(manifest),
             encoded,
@@ -230,10 +237,12 @@ impl Source {
         for block in blocks {
             let len = blocks::length(size, block) as u64;
             self.handed_on += len;
-            let id = self.manifest.block_id(file, block).filter(|&id| !self.spared.0.get(id));
+            let id = self.manifest.block_id(file, block).filter(|&id| !self.spared.blocks.get(id));
             if let (Some(id), Record::Same { .. } | Record::Copy { .. }) = (id, record) {
-                self.spared.0.set(id, true);
-                self.spared.1 += len;
+                self.spared.blocks.set(id, true);
+                self.spared.bytes += len;
+                let is_whole = matches!(record, Record::Same { .. });
+                self.spared.files += usize::from(is_whole && block == 0);
             }
         }
         batch.push(record, data);
@@ -242,7 +251,12 @@ impl Source {
 
     /// Bytes that did not need to be sent because files that the receiver had have them.
     pub fn spared(&self) -> u64 {
-        self.spared.1
+        self.spared.bytes
+    }
+
+    /// Files that did not need to be sent because the receiver had the same.
+    pub fn same_files(&self) -> usize {
+        self.spared.files
     }
 
     fn known(&self, file: u32, block: u64) -> bool {

@@ -227,6 +227,14 @@ impl Staging {
         let mut private = DirBuilder::new();
         private.mode(0o700);
         destination.create_dir_with(&name, &private).doing(shown)?;
+        Self::begin(destination, path, identity, name, kept)
+    }
+
+    /// In a folder that was just made.
+    fn begin(destination: Dir, path: &Path, identity: Identity, name: String, kept: bool) -> Result<Self> {
+        let shown = || format!("prepare a transfer in {}", path.display());
+        let mut private = DirBuilder::new();
+        private.mode(0o700);
         // Whoever may write in the destination may have put another in its place.
         let folder = open_own(&destination, &name)
             .map_err(|why| Failure::new(Kind::Permission, format!("cannot {}: {why}", shown())))?;
@@ -500,12 +508,19 @@ mod tests {
             assert_eq!(found().unwrap_err(), "other users may write in it");
             assert!(passed_over("left alone: other users may write in it"));
         }
+        let begun = |why: &str| {
+            let (destination, identity) = (open_destination(dir.path()).unwrap(), Identity::generate().unwrap());
+            let failure = Staging::begin(destination, dir.path(), identity, name.clone(), false).err().unwrap();
+            failure.kind == Kind::Permission && failure.message.ends_with(why)
+        };
+        assert!(begun("other users may write in it"), "as somebody may have put it in the place of one that was made");
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
         if chown(&folder, Some(65_534), None).is_err() {
             return println!("skipped: only root can give a folder to another user");
         }
         assert_eq!(found().unwrap_err(), "it belongs to another user");
         assert!(passed_over("left alone: it belongs to another user"));
+        assert!(begun("it belongs to another user"));
         chown(&folder, Some(0), None).unwrap();
         assert_eq!(found(), Ok(()));
     }

@@ -358,6 +358,12 @@ impl Store {
         there.map(|block| blocks::length(self.size(file), block) as u64).sum()
     }
 
+    /// Files of which all is here, empty ones aside.
+    pub fn finished_files(&self) -> usize {
+        let files = 0..self.manifest.entries.len() as u32;
+        files.filter(|&file| self.size(file) > 0 && self.finished.get(file.into())).count()
+    }
+
     /// What the sender gave up.
     pub fn given_up(&self) -> impl Iterator<Item = &Entry> {
         self.given_up.iter().map(|&file| &self.manifest.entries[file as usize])

@@ -74,6 +74,11 @@ impl Store {
         }
     }
 
+    /// Files that stay because the sender said that it has the same.
+    pub fn same_files(&self) -> usize {
+        self.in_place.values().filter(|same| matches!(same, Same::ByContent(_))).count()
+    }
+
     /// Copies a block that is here: the sender has the same.
     pub fn put_copy(&mut self, file: u32, block: u32, hash: [u8; 32]) -> Result<()> {
         let Some(there) = self.there.get(&file).filter(|there| there.hashes.get(block as usize) == Some(&hash)) else {

@@ -338,6 +338,21 @@ async fn first_packets(ticket: &Ticket, count: usize) -> Vec<Vec<u8>> {
     packets
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_address_is_validated_before_anything_is_kept_of_it() {
+    let setup = setup().await;
+    let socket = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    for first in first_packets(&setup.ticket, 4).await {
+        socket.send_to(&first, setup.ticket.addresses[0]).await.unwrap();
+        let mut answer = vec![0; 1500];
+        let len = tokio::time::timeout(PATIENCE, socket.recv(&mut answer)).await.expect("an answer").unwrap();
+        // A Retry packet of QUIC version 1 (RFC 9000 17.2.5).
+        assert_eq!((answer[0] & 0xf0, &answer[1..5]), (0xf0, &[0, 0, 0, 1][..]));
+        assert!(len < first.len() / 4, "{len} bytes for {}", first.len());
+    }
+    still_works(setup).await;
+}
+
 /// Handshakes a second that the receiver has to bear.
 const FLOOD: u32 = 1000;
 

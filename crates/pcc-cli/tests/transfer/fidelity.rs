@@ -1,7 +1,7 @@
 //! What arrives of a tree that has everything a tree can have, beside what `rsync -a` makes of it. The table in
 //! docs/transfer.md says the same.
 
-use crate::common::{receiver_command, sender, start};
+use crate::common::{Pcc, receiver_command, sender, start};
 use crate::{Place, place};
 use rustix::fs::{AtFlags, CWD, Gid, Mode, Timespec, Timestamps, UTIME_OMIT, Uid, XattrFlags};
 use std::ffi::OsStr;
@@ -108,6 +108,16 @@ fn same(what: &str, a: &Path, b: &Path) -> Option<bool> {
     })
 }
 
+const UMASK: u32 = 0o022;
+
+fn receiver_with_umask(p: &Place) -> Pcc {
+    let mut with_umask = Command::new("sh");
+    let command = receiver_command(&p.to, &["--from", "anyone"]);
+    let script = format!("umask {UMASK:o}; exec \"$@\"");
+    with_umask.args(["-c", &script, "sh"]).arg(command.get_program()).args(command.get_args());
+    start(with_umask)
+}
+
 #[test]
 fn what_is_kept_is_what_the_table_says() {
     if !Command::new("rsync").arg("--version").output().is_ok_and(|output| output.status.success()) {
@@ -118,10 +128,7 @@ fn what_is_kept_is_what_the_table_says() {
     let beside = p.from.join("rsync");
     let rsync = Command::new("rsync").arg("-a").arg(&root).arg(&beside).status().unwrap();
     assert!(rsync.success());
-    let mut with_umask = Command::new("sh");
-    let command = receiver_command(&p.to, &["--from", "anyone"]);
-    with_umask.args(["-c", "umask 022; exec \"$@\"", "sh"]).arg(command.get_program()).args(command.get_args());
-    let mut recv = start(with_umask);
+    let mut recv = receiver_with_umask(&p);
     let mut send = sender(&[&root], &recv.ticket(), &[]);
     send.exits(15);
     assert!(send.stderr().contains("\"tree/fifo\" is left out"), "{}", send.stderr());
@@ -141,4 +148,63 @@ fn what_is_kept_is_what_the_table_says() {
         rows += 1;
     }
     assert!(rows >= 14, "{rows} rows");
+}
+
+/// Compares everything in a folder with what arrived of it. Returns how much there is, and what is missing.
+fn compare(folder: &Path, arrived: &Path, missing: &mut Vec<PathBuf>) -> usize {
+    let mut seen = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let there = arrived.join(path.file_name().unwrap());
+        let (Ok(from), Ok(to)) = (path.symlink_metadata(), there.symlink_metadata()) else {
+            missing.push(path);
+            continue;
+        };
+        seen += 1;
+        assert_eq!(from.file_type(), to.file_type(), "{path:?}");
+        if from.is_symlink() {
+            assert_eq!(path.read_link().unwrap(), there.read_link().unwrap(), "{path:?}");
+            continue;
+        }
+        assert_eq!(to.mode() & 0o7777, from.mode() & 0o777 & !UMASK, "{path:?}");
+        assert_eq!((to.mtime(), to.mtime_nsec()), (from.mtime(), from.mtime_nsec()), "{path:?}");
+        if from.is_dir() {
+            seen += compare(&path, &there, missing);
+        } else {
+            assert!(fs::read(&path).unwrap() == fs::read(&there).unwrap(), "{path:?}");
+        }
+    }
+    seen
+}
+
+fn all_of_it_arrives(root: &Path) {
+    let p = place();
+    let mut recv = receiver_with_umask(&p);
+    let mut send = sender(&[root], &recv.ticket(), &[]);
+    let code = send.wait().code();
+    recv.exits(0);
+    let mut missing = Vec::new();
+    let seen = compare(root, &p.to.join(root.file_name().unwrap()), &mut missing);
+    println!("{}: {seen} files, folders and links, {} left out", root.display(), missing.len());
+    assert!(seen > 10);
+    assert_eq!(code, Some(if missing.is_empty() { 0 } else { 15 }), "{}", send.stderr());
+    for path in missing {
+        let name = path.strip_prefix(root.parent().unwrap()).unwrap().display().to_string();
+        assert!(send.stderr().contains(&format!("\"{name}\" is left out")), "{name}: {}", send.stderr());
+    }
+}
+
+#[test]
+fn the_configuration_of_a_system_arrives() {
+    all_of_it_arrives(Path::new("/etc"));
+}
+
+#[test]
+fn a_virtual_environment_of_python_arrives() {
+    let p = place();
+    let root = p.from.join("venv");
+    match Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&root).status() {
+        Ok(status) if status.success() => all_of_it_arrives(&root),
+        _ => println!("skipped: there is no python3 that makes virtual environments"),
+    }
 }

@@ -66,6 +66,7 @@ fn one_ticket_is_for_many_transfers_of_known_senders() {
     let [first] = &results(&recv, 1)[..] else { panic!("{:?}", recv.lines()) };
     assert_eq!((&first["result"], &first["sender"]), (&"complete".into(), &known.name.clone().into()));
     assert_eq!((&first["files"], &first["bytes"], &first["moved"]), (&1.into(), &300_000.into(), &300_000.into()));
+    assert_eq!((&first["there"], &first["missing"]), (&0.into(), &0.into()));
     assert!(first["seconds"].as_f64() > Some(0.0) && first["bits_per_second"].as_f64() > Some(0.0), "{first}");
     assert!(first["date"].as_str().unwrap().ends_with("GMT"), "{first}");
 

@@ -30,7 +30,11 @@ fn what_is_there_is_not_sent_again() {
     send.exits(0);
     recv.exits(0);
     assert_eq!(send.event("start")["have"], 300_000);
-    assert_eq!(recv.event("done")["moved"], 601_001);
+    for side in [&recv, &send] {
+        let done = side.event("done");
+        assert_eq!((&done["files"], &done["there"], &done["missing"]), (&4.into(), &1.into(), &0.into()), "{done}");
+        assert_eq!(done["moved"], 601_001);
+    }
     assert_eq!(there("same").metadata().unwrap().ino(), inode);
     assert_eq!(fs::read(there("only here")).unwrap(), b"mine", "nothing is deleted");
     fs::remove_file(there("only here")).unwrap();
@@ -90,8 +94,10 @@ fn contents_are_compared_and_only_what_changed_is_sent() {
     // One changed block; the last block of what was longer; what is new, and the block before it; all but nothing of what
     // was a block; the small ones.
     let expected = (BLOCK + BLOCK + (BLOCK + 1000) + 9 * BLOCK + 2 * 5000) as u64;
-    assert_eq!(recv.event("done")["moved"], expected);
-    assert_eq!(send.event("done")["moved"], expected);
+    for side in [&recv, &send] {
+        let done = side.event("done");
+        assert_eq!((&done["moved"], &done["there"]), (&expected.into(), &kept.len().into()), "{done}");
+    }
     assert!(relay.bytes() < expected + expected / 5, "{} bytes for {expected}", relay.bytes());
 }
 

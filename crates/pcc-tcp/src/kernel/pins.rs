@@ -109,9 +109,30 @@ mod tests {
     /// Set for a test that runs once more, in a mount namespace of its own.
     const INSIDE: &str = "PCC_TEST_INSIDE";
 
+    fn is_inside() -> bool {
+        std::env::var_os(INSIDE).is_some()
+    }
+
+    /// Runs a test of this module once more, in a mount namespace of its own. There an empty folder, or what `prepare` makes of it, is in the
+    /// place of the machine's `/sys/fs/bpf`.
+    fn run_inside(test: &str, prepare: &str) {
+        let script = format!(
+            "{{ mount -t tmpfs none /sys/fs && mkdir /sys/fs/bpf && {prepare}; }} || exit 77; \
+             exec \"$0\" --exact --nocapture kernel::pins::tests::{test}"
+        );
+        let mut unshare = Command::new("unshare");
+        unshare.args(["--mount", "sh", "-c", &script]).arg(std::env::current_exe().unwrap()).env(INSIDE, "1");
+        match unshare.output() {
+            Ok(output) if output.status.code() != Some(77) && !output.stdout.is_empty() => {
+                assert!(String::from_utf8_lossy(&output.stdout).contains(" 1 passed"), "{output:?}");
+            }
+            _ => println!("skipped: there can be no mount namespace, or no BPF filesystem in it, here"),
+        }
+    }
+
     #[test]
     fn where_mounts_go_with_a_container_none_is_made() {
-        if std::env::var_os(INSIDE).is_some() {
+        if is_inside() {
             let hint = mount_bpffs().unwrap_err().to_string();
             assert!(hint.contains("mounts of its own, as in a container"), "{hint}");
             assert!(hint.ends_with("mount one here yourself: mount -t bpf bpf /sys/fs/bpf"), "{hint}");
@@ -119,17 +140,19 @@ mod tests {
             // Where it can be done, the hint helps.
             return assert!(!mounted.success() || mount_bpffs().is_ok());
         }
-        // An empty folder of its own in the place of the one of this machine.
-        let script = "mount -t tmpfs none /sys/fs && mkdir /sys/fs/bpf || exit 77; exec \"$0\" --exact --nocapture \
-                      kernel::pins::tests::where_mounts_go_with_a_container_none_is_made";
-        let mut unshare = Command::new("unshare");
-        unshare.args(["--mount", "sh", "-c", script]).arg(std::env::current_exe().unwrap()).env(INSIDE, "1");
-        match unshare.output() {
-            Ok(output) if output.status.code() != Some(77) && !output.stdout.is_empty() => {
-                assert!(String::from_utf8_lossy(&output.stdout).contains(" 1 passed"), "{output:?}");
-            }
-            _ => println!("skipped: there can be no mount namespace here"),
+        run_inside("where_mounts_go_with_a_container_none_is_made", "true");
+    }
+
+    #[test]
+    fn what_somebody_else_pinned_is_not_used() {
+        if !is_inside() {
+            let prepare = "mount -t bpf bpf /sys/fs/bpf && mkdir /sys/fs/bpf/pcc && chown 1 /sys/fs/bpf/pcc";
+            return run_inside("what_somebody_else_pinned_is_not_used", prepare);
         }
+        let refused = |result: Result<(), Error>| result.unwrap_err().to_string();
+        let [pinned, replaced] = [pin(Registered { links: Vec::new() }), replace(&[Controller::Vivace])].map(refused);
+        assert!(pinned.contains("not a folder of root's"), "{pinned}");
+        assert!(replaced.contains("not a folder of root's"), "{replaced}");
     }
 
     #[test]

@@ -92,6 +92,8 @@ impl Open<'_> {
                 result: name,
                 files,
                 bytes,
+                there: done.map(|summary| summary.there),
+                missing: summary.as_ref().map_or(0, |summary| summary.missing),
                 moved: done.map(|summary| summary.moved),
                 seconds: summary.as_ref().map_or(0.0, Summary::seconds),
                 bits_per_second: done.map(Summary::bits_per_second),

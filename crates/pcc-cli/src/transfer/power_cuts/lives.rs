@@ -66,7 +66,7 @@ fn try_lives(seed: u64, thread: u64) -> Result<(), String> {
 #[test]
 fn both_ends_in_virtual_time() {
     let first: u64 = std::env::var(FIRST).map_or(0, |seed| seed.parse().expect("a seed"));
-    let lives = number(LIVES).unwrap_or(1000);
+    let lives = number(LIVES).unwrap_or(10_000);
     match on_all_cores(first..first + lives.div_ceil(CUTS), |thread, seed| try_lives(seed, thread)) {
         Ok(()) => println!("{lives} lives"),
         Err(why) => skipped(&why),
