@@ -53,6 +53,12 @@ pub(crate) fn smaller(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
 }
 
+/// A number, and zero in the place of one so near to it that nothing depends on it: what decays towards zero would get there through
+/// subnormal numbers, and stay there, and an addition of those takes a processor 30 times as long.
+pub(crate) fn decayed(value: f64) -> f64 {
+    if value.abs() < 1e-200 { 0.0 } else { value }
+}
+
 /// A duration in nanoseconds, the largest number if it is longer than that.
 pub(crate) const fn nanos(duration: Duration) -> u64 {
     duration.as_secs().saturating_mul(1_000_000_000).saturating_add(duration.subsec_nanos() as u64)

@@ -4,7 +4,7 @@ use super::config::NoiseConfig;
 use super::filter::WindowedMin;
 use super::held_up::HeldUp;
 use crate::contract::AckedPacket;
-use crate::units::{Time, larger, smaller};
+use crate::units::{Time, decayed, larger, smaller};
 
 /// The standing queue is the smallest round-trip time of half a round trip, of this time at most, so that flows with long and short
 /// round trips see the same of a queue that swings, and of the time of so many packets at least.
@@ -110,7 +110,7 @@ impl Delay {
         if let Some(last) = self.last.replace(rtt) {
             let before = core::mem::replace(&mut self.difference, rtt - last);
             let step = if before * self.difference < 0.0 { smaller(before.abs(), self.difference.abs()) } else { 0.0 };
-            self.step += (step - self.step) / 16.0;
+            self.step = decayed(self.step + (step - self.step) / 16.0);
         }
         let gap = self.last_batch.map_or(0.0, |last| now - last);
         self.last_batch = Some(now);
@@ -125,7 +125,8 @@ impl Delay {
         self.newest = self.newest.max(newest);
         self.standing.update(now, smallest, window);
         self.base.update(now, smallest, self.memory);
-        self.mean += (self.excess() - self.mean) * (gap / larger(larger(smoothed, gap), f64::MIN_POSITIVE));
+        let part = gap / larger(larger(smoothed, gap), f64::MIN_POSITIVE);
+        self.mean = decayed(self.mean + (self.excess() - self.mean) * part);
     }
 
     /// The smallest round-trip time there is without a queue; zero before the first sample.

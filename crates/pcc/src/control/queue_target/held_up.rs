@@ -2,7 +2,7 @@
 //! a queue, for a queue lets them go one after the other. It does so at once if many flows that filled it stop together, but that is rare.
 
 use super::config::NoiseConfig;
-use crate::units::{Time, larger, smaller};
+use crate::units::{Time, decayed, larger, smaller};
 
 /// A packet counts as much as one in so many that were before; in the usual mean, in so many of those.
 const MEMORY: f64 = 15.0;
@@ -50,10 +50,10 @@ impl HeldUp {
         let first = if gap <= self.config.together * apart { self.longer + apart - gap } else { 0.0 };
         self.longer = first + span;
         let (held_up, packets) = (first + span / 2.0, f64::from(packets));
-        self.mean += (held_up - self.mean) * packets / (packets + MEMORY);
+        self.mean = decayed(self.mean + (held_up - self.mean) * packets / (packets + MEMORY));
         self.largest = larger(self.largest, self.mean);
         self.seen += packets;
-        self.usual += (held_up - self.usual) * packets / smaller(self.seen, packets + USUAL_MEMORY);
+        self.usual = decayed(self.usual + (held_up - self.usual) * packets / smaller(self.seen, packets + USUAL_MEMORY));
     }
 
     /// The delay that may be noise.
@@ -89,6 +89,7 @@ mod tests {
         let after = |packets| noise(bunch.clone().chain((0..packets).map(|_| 0.0)));
         assert!(after(0) > 0.01, "{}", after(0));
         assert!(after(4000) < 0.01 * after(0), "{}", after(4000));
+        assert_eq!(after(400_000), 0.0, "and not a number that processors are slow with");
     }
 
     #[test]
