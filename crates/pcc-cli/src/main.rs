@@ -75,6 +75,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    if let Err(error) = peer::asking::check_arguments(std::env::args_os()) {
+        return exit::code(Err(error));
+    }
     let mut shown = called::renamed(Cli::command(), &called::name());
     let cli = Cli::from_arg_matches(&shown.clone().get_matches());
     exit::code(run(cli.unwrap_or_else(|error| error.format(&mut shown).exit()).command, shown))

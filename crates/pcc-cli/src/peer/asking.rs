@@ -1,8 +1,9 @@
 //! How a user gives the ticket: never as an argument, which other users of the machine can read.
 
-use super::ticket::{PREFIX, Ticket};
+use super::ticket::PREFIX;
 use crate::exit::usage;
 use anyhow::Context;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal, stdin};
 use std::path::Path;
@@ -11,6 +12,9 @@ use std::path::Path;
 const VARIABLE: &str = "PCC_TICKET";
 /// Longer than any ticket. What is wrong with one is said where it is parsed.
 const MAX_LEN: u64 = 1 << 16;
+
+/// Whatever begins like a ticket and is longer than this was meant as one.
+const SHORTEST: usize = 64;
 
 /// The name of standard input among files.
 const STDIN: &str = "-";
@@ -50,11 +54,20 @@ fn first_line(from: impl BufRead) -> std::io::Result<String> {
     Ok(line)
 }
 
-/// What to say about one that is an argument.
-pub const NO_ARGUMENT: &str = "a ticket is no argument, because other users of this machine can read those; get a new one \
-    from the other side, and give it to this command when it asks, in PCC_TICKET, or in a file with --ticket-file";
-
-/// Whether this argument was meant as a ticket, perhaps with a typo.
-pub fn is_ticket(argument: &str) -> bool {
-    argument.parse::<Ticket>().is_ok() || (argument.starts_with(PREFIX) && argument.len() > 64)
+/// Refuses a command line with a ticket in it, perhaps with a typo, before anything else could say what is wrong with it, and show it.
+pub fn check_arguments(arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<()> {
+    let shows_one = |argument: &OsString| {
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric();
+        let bytes = argument.as_encoded_bytes();
+        let mut starts = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(PREFIX.as_bytes()));
+        starts.any(|at| bytes[at..].iter().take_while(|byte| is_part(byte)).count() > SHORTEST)
+            && !Path::new(argument).exists()
+    };
+    match arguments.into_iter().any(|argument| shows_one(&argument)) {
+        true => Err(usage(
+            "a ticket is no argument, because other users of this machine can read those; get a new one from the other side, and give it \
+             to this command when it asks, in PCC_TICKET, or in a file with --ticket-file",
+        )),
+        false => Ok(()),
+    }
 }

@@ -154,9 +154,6 @@ pub struct ConnectArgs {
     /// Carry what comes to the first address to the host and port behind it: connections, or after udp: datagrams
     #[arg(long, value_name = "[udp:]ADDR=HOST:PORT")]
     forward: Vec<Forward>,
-    /// What is meant as a ticket: clap would show it.
-    #[arg(hide = true)]
-    misplaced: Vec<String>,
     /// Read the ticket from this file, or with - from standard input, instead of PCC_TICKET or asking for it
     #[arg(long, value_name = "FILE")]
     ticket_file: Option<PathBuf>,
@@ -220,12 +217,6 @@ pub fn run(command: Command) -> anyhow::Result<ExitCode> {
             Ok(finish(&reporter, serve::run(options, reporter.clone())))
         }
         Command::Connect(args) => {
-            if let Some(argument) = args.misplaced.first() {
-                return Err(match asking::is_ticket(argument) {
-                    true => usage(asking::NO_ARGUMENT),
-                    false => usage(format!("{argument:?} is no option, and nothing else can be given")),
-                });
-            }
             let fronts = fronts(&args);
             let forwards: Vec<_> = args.forward.iter().filter(|forward| forward.is_udp).cloned().collect();
             if fronts.is_empty() && forwards.is_empty() {
@@ -238,9 +229,6 @@ pub fn run(command: Command) -> anyhow::Result<ExitCode> {
             Ok(finish(&reporter, connect::run(options, reporter.clone())))
         }
         Command::Pipe(args) => {
-            if asking::is_ticket(&args.host) {
-                return Err(usage(asking::NO_ARGUMENT));
-            }
             let target = Target::new(&args.host, args.port).map_err(usage)?;
             let settings = args.traffic.settings()?;
             let ticket = asking::ticket_at_hand(args.ticket_file.as_deref(), SERVE)?;

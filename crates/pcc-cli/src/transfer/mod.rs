@@ -208,9 +208,6 @@ pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
     let reporter = Arc::new(Reporter::new(args.json));
     let SendArgs { paths, ticket_file, exclude, links, strict, sending, timeout, qlog, dry_run, .. } = args;
     let transport = sending.transport()?;
-    if paths.iter().any(|path| path.to_str().is_some_and(asking::is_ticket) && !path.exists()) {
-        return Err(usage(asking::NO_ARGUMENT));
-    }
     let selection = Selection::new(links, &exclude)?;
     if dry_run {
         let work = async { dry_run::run(&paths, &selection, &reporter) };

@@ -31,6 +31,10 @@ impl Selection {
     pub fn new(links: Links, exclude: &[String]) -> anyhow::Result<Self> {
         let (mut names, mut paths) = (GlobSetBuilder::new(), GlobSetBuilder::new());
         for pattern in exclude {
+            if pattern.starts_with('/') || pattern.starts_with("./") {
+                let why = "no path begins like that: begin with the name of a folder that is sent, as in 'photos/raw', or with '**/'";
+                return Err(usage(format!("--exclude {pattern}: {why}")));
+            }
             let glob = GlobBuilder::new(pattern.trim_end_matches('/')).literal_separator(true).build();
             let glob = glob.map_err(|e| usage(format!("--exclude: {e}")))?;
             if glob.glob().contains('/') { &mut paths } else { &mut names }.add(glob);
@@ -63,5 +67,9 @@ mod tests {
         assert!(selection.excludes(b"photos/\xff.tmp"));
         let error = Selection::new(Links::Keep, &["[a".to_owned()]).unwrap_err();
         assert!(error.to_string().contains("--exclude"), "{error}");
+        for pattern in ["/photos/raw", "./photos/raw"] {
+            let error = Selection::new(Links::Keep, &[pattern.to_owned()]).unwrap_err();
+            assert!(error.to_string().contains("no path begins like that"), "{error}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::endpoint;
 use super::progress::{Event, INTERVAL, Reporter, Snapshot};
 use super::protocol::{self, Answer, BATCH, Hello, MAX_MESSAGE};
 use super::selection::Selection;
-use super::source::{Batch, Had, Source};
+use super::source::{Batch, CHANGED, Had, Source};
 use super::stall::{self, Look, stalled};
 use crate::failure::{Failure, Kind, Result};
 use crate::peer::connecting;
@@ -188,7 +188,13 @@ impl Sender {
                     }
                     self.moved = self.moved.saturating_sub(source.spared());
                     self.there += source.same_files();
-                    source = find(&self.paths, &self.selection).await?;
+                    let (paths, selection, named) = (self.paths.clone(), self.selection.clone(), source.named.clone());
+                    let found = blocking(move || Source::find_again(&paths, &selection, &named)).await;
+                    let again = found.map_err(|e| Failure::new(Kind::Other, e))??;
+                    for message in again.left_out.iter().filter(|message| !source.left_out.contains(message)) {
+                        self.reporter.event(&Event::Note { message });
+                    }
+                    source = again;
                 }
                 End::Failed(failure) => return Err(failure),
                 End::Lost(failure) if self.last_contact.elapsed() + pause > patience => {
@@ -216,7 +222,9 @@ impl Sender {
         let entries = &source.manifest.entries;
         let never_sent = || Failure::new(Kind::Other, "the receiver lacks what was never sent");
         let lacks = Bitmap::from_runs(entries.len() as u64, without).ok_or_else(never_sent)?;
+        let is_empty = |file: &u32| entries[*file as usize].size() == 0;
         let missing: Vec<u32> = (0..entries.len() as u32).filter(|&file| lacks.get(file.into())).collect();
+        let changed: Vec<u32> = source.trouble.keys().copied().filter(is_empty).collect();
         let (mut files, mut bytes) = (source.manifest.files, source.manifest.bytes);
         for &file in &missing {
             let entry = Some(&entries[file as usize]).filter(|entry| entry.size() > 0).ok_or_else(never_sent)?;
@@ -225,10 +233,16 @@ impl Sender {
             self.reporter.event(&Event::Note { message: &message });
             (files, bytes) = (files - 1, bytes - entry.size());
         }
+        for &file in &changed {
+            let message =
+                format!("\"{}\" arrived empty, as it was at first: {CHANGED}", entries[file as usize].shown());
+            self.reporter.event(&Event::Note { message: &message });
+        }
         let seconds = self.started.map_or(0.0, |started| started.elapsed().as_secs_f64());
         let moved = self.moved.saturating_sub(source.spared());
         let bits_per_second = moved as f64 * 8.0 / seconds.max(1e-6);
-        let (there, missing) = (self.there + source.same_files(), missing.len() + source.left_out.len());
+        let (there, missing) =
+            (self.there + source.same_files(), missing.len() + changed.len() + source.left_out.len());
         self.reporter.event(&Event::Done { files, bytes, there, missing, moved, seconds, bits_per_second });
         if missing > 0 { Err(Failure::incomplete(missing)) } else { Ok(()) }
     }
@@ -457,7 +471,10 @@ async fn pump(connection: &Connection, mut queue: mpsc::Receiver<Batch>) -> Fail
 
 /// Ends when something was not as it was listed, and all else that was read is stored.
 async fn is_to_list_again(reader: &mut Reader, stored: &Cell<u64>, before: u64) {
-    if let Some(source) = reader.finished().await.filter(|source| !source.trouble.is_empty()) {
+    // Without an empty one all can be complete by now.
+    let is_awaited = |source: &Source, file: &u32| source.manifest.entries[*file as usize].size() > 0;
+    let lacks = |source: &&Source| source.trouble.keys().any(|file| is_awaited(source, file));
+    if let Some(source) = reader.finished().await.filter(lacks) {
         while stored.get() < before + source.handed_on {
             tokio::time::sleep(LOOKING).await;
         }

@@ -3,10 +3,10 @@
 use super::bitmap::Bitmap;
 use super::blocks;
 use super::holes::Holes;
-use super::manifest::{Entry, Manifest};
+use super::manifest::{Entry, Manifest, What};
 use super::protocol::{BATCH, Record};
 use super::selection::Selection;
-use super::walk::{Listing, Opener};
+use super::walk::{Listing, Named, Opener};
 use crate::failure::Result;
 use bytes::{Bytes, BytesMut};
 use std::collections::{BTreeMap, HashMap};
@@ -49,6 +49,8 @@ pub struct Source {
     pub encoded: Bytes,
     /// What is not sent, and why.
     pub left_out: Vec<String>,
+    /// What the user named, for another listing.
+    pub named: Named,
     opener: Opener,
     /// Blocks that were read, for whoever watches whether it goes on.
     pub blocks_read: Arc<AtomicU64>,
@@ -80,12 +82,21 @@ enum FileRead {
 }
 
 /// Why a file is not sent as it was listed.
-const CHANGED: &str = "it changed while it was sent";
+pub const CHANGED: &str = "it changed while it was sent";
 
 impl Source {
     /// Lists what is below the given paths.
     pub fn find(arguments: &[PathBuf], selection: &Selection) -> Result<Self> {
-        let mut listing = Listing::find(arguments, selection)?;
+        Self::of(Listing::find(arguments, selection)?, selection)
+    }
+
+    /// Lists them again. What isn't what was named any more is listed as it was, so that all else can arrive.
+    pub fn find_again(arguments: &[PathBuf], selection: &Selection, named: &Named) -> Result<Self> {
+        Self::of(Listing::find_again(arguments, selection, named), selection)
+    }
+
+    fn of(mut listing: Listing, selection: &Selection) -> Result<Self> {
+        let named = listing.named();
         let left_out = std::mem::take(&mut listing.left_out);
         let (opener, entries) = Opener::new(listing, selection.links);
         let manifest = Manifest::new(entries)?;
@@ -96,6 +107,7 @@ impl Source {
             manifest: Arc::new(manifest),
             encoded,
             left_out,
+            named,
             opener,
             blocks_read: Arc::default(),
             roots,
@@ -113,6 +125,12 @@ impl Source {
         let manifest = self.manifest.clone();
         let mut batch = Builder::default();
         for (file, entry) in (0u32..).zip(&manifest.entries) {
+            if let What::File { size: 0, .. } = entry.what {
+                // Nothing is to be sent, but there may be something by now.
+                if let Some(why) = self.changed(file, entry) {
+                    self.trouble.insert(file, why);
+                }
+            }
             if entry.size() == 0 || had.files.get(file.into()) {
                 continue;
             }
@@ -131,6 +149,15 @@ impl Source {
         if !batch.is_empty() {
             // Nobody listening means that the connection is gone, which is reported elsewhere.
             let _ = out.blocking_send(batch.take());
+        }
+    }
+
+    /// Why a file can't be opened as it was listed.
+    fn changed(&mut self, file: u32, entry: &Entry) -> Option<String> {
+        match self.opener.open(file, entry) {
+            Ok(Some(_)) => None,
+            Ok(None) => Some(CHANGED.to_owned()),
+            Err(e) => Some(e.to_string()),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::transfer::manifest::MAX_DEPTH;
 use crate::transfer::selection::Links;
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
 use std::fs::{self, FileTimes};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -253,4 +253,26 @@ fn what_cannot_be_sent_is_left_out_and_named() {
     let followed = find(&[tree], Links::Follow, &[]).unwrap();
     let near = followed.manifest.entries.iter().find(|entry| entry.path == b"tree/near").unwrap();
     assert_eq!(near.size(), INSIDE.len() as u64);
+}
+
+#[test]
+fn an_access_control_list_grants_the_group_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    write(&file, INSIDE);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    // Version 2; tag, permissions and ID of the owner, of a user who may read, of the group, of the mask and of others.
+    let mut list = 2u32.to_le_bytes().to_vec();
+    for (tag, permissions, id) in
+        [(1u16, 6u16, u32::MAX), (2, 4, 1000), (4, 0, u32::MAX), (16, 4, u32::MAX), (32, 0, u32::MAX)]
+    {
+        list.extend([&tag.to_le_bytes()[..], &permissions.to_le_bytes(), &id.to_le_bytes()].concat());
+    }
+    let flags = rustix::fs::XattrFlags::empty();
+    if rustix::fs::setxattr(&file, "system.posix_acl_access", &list, flags).is_err() {
+        return println!("skipped: this file system has no access control lists");
+    }
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+    let source = find(&[file], Links::Keep, &[]).unwrap();
+    assert!(matches!(source.manifest.entries[0].what, What::File { mode: 0o600, .. }), "{:?}", source.manifest.entries);
 }

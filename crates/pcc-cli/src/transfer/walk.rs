@@ -4,7 +4,8 @@
 //! user named it, or asked for it; everything below is opened from the folder it is in, and nothing blocks. What is opened
 //! later must be the very file that was listed.
 //!
-//! What is named must be there. What cannot be sent of what is below it is left out.
+//! What is named must be there, and when it is listed again in the course of a transfer, it must be in the folder that it was in, and not lead
+//! elsewhere. What cannot be sent of what is below it is left out.
 
 use super::manifest::{Entry, MAX_DEPTH, Mtime, PERMISSIONS, What, check_path, is_staging};
 use super::selection::{Links, Selection};
@@ -21,11 +22,41 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A file or folder that the user named.
+#[derive(Clone)]
 struct Root {
     path: PathBuf,
     /// The first of its entries.
     first: usize,
+    place: Place,
 }
+
+/// What a name led to when it was listed first: devices and inodes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Place {
+    /// The folder it is in.
+    around: Option<(u64, u64)>,
+    /// It, where that must not change: a folder, or whatever a link led to. A file may be replaced by a newer one.
+    itself: Option<(u64, u64)>,
+    is_link: bool,
+}
+
+impl Place {
+    /// Of this name, which leads to what was opened.
+    fn of(path: &Path, opened: &Metadata) -> io::Result<Self> {
+        let at = |metadata: &Metadata| (metadata.dev(), metadata.ino());
+        let is_link = path.symlink_metadata()?.is_symlink();
+        let around = match (path.file_name(), path.parent()) {
+            (Some(_), Some(parent)) if parent.as_os_str().is_empty() => Some(at(&Path::new(".").metadata()?)),
+            (Some(_), Some(parent)) => Some(at(&parent.metadata()?)),
+            _ => None,
+        };
+        Ok(Self { around, itself: (is_link || opened.is_dir()).then(|| at(opened)), is_link })
+    }
+}
+
+/// What the user named, as it was listed first.
+#[derive(Clone)]
+pub struct Named(Vec<(Place, Entry)>);
 
 /// What was found.
 #[derive(Default)]
@@ -58,6 +89,18 @@ fn mtime(metadata: &Metadata) -> Mtime {
     Mtime { secs: metadata.mtime(), nanos: metadata.mtime_nsec().clamp(0, 999_999_999) as u32 }
 }
 
+/// The permissions that everybody has who isn't named in an access control list. Where there is one, the bits of the group are the most that
+/// any of those have who are named in it (acl(5)), and the group may have less: it gets nothing.
+fn granted(opened: &File, mode: u32) -> u32 {
+    const OF_GROUP: u32 = 0o070;
+    // A list that is too long for this is one.
+    let has_list = || match rustix::fs::fgetxattr(opened, "system.posix_acl_access", &mut [0u8; 256]) {
+        Ok(len) => len > 0,
+        Err(error) => error == Errno::RANGE,
+    };
+    if mode & OF_GROUP != 0 && has_list() { mode & !OF_GROUP } else { mode }
+}
+
 /// How what is below a named folder is opened.
 fn below_flags(links: Links) -> OFlags {
     if links == Links::Follow { OFlags::empty() } else { OFlags::NOFOLLOW }
@@ -68,24 +111,54 @@ impl Listing {
     pub fn find(arguments: &[PathBuf], selection: &Selection) -> Result<Self> {
         let mut listing = Self::default();
         for argument in arguments {
-            let failed = |e: io::Error| unreadable(argument, e);
-            let name = match argument.file_name() {
-                Some(name) => name.to_owned(),
-                None => {
-                    let full = argument.canonicalize().map_err(failed)?;
-                    let name = full.file_name().map(OsStr::to_owned);
-                    name.ok_or_else(|| unreadable(argument, "it has no name; send what is in it"))?
-                }
-            };
-            let metadata = std::fs::metadata(argument).map_err(failed)?;
-            check_kind(metadata.is_file() || metadata.is_dir()).map_err(|why| unreadable(argument, why))?;
-            check_staging(argument).map_err(|why| unreadable(argument, why))?;
-            let opened = open(CWD, argument.as_path(), OFlags::empty()).map_err(failed)?;
-            listing.roots.push(Root { path: argument.clone(), first: listing.entries.len() });
-            let added = listing.add(opened, name.as_bytes().to_vec(), selection);
-            added.map_err(|why| unreadable(argument, why))?;
+            listing.add_root(argument, None, selection).map_err(|why| unreadable(argument, why))?;
         }
         Ok(listing)
+    }
+
+    /// Lists it again. What is gone, or isn't what was named any more, is listed as it was, and so can't be opened.
+    pub fn find_again(arguments: &[PathBuf], selection: &Selection, named: &Named) -> Self {
+        let mut listing = Self::default();
+        for (argument, (place, entry)) in arguments.iter().zip(&named.0) {
+            let first = listing.entries.len();
+            if let Err(why) = listing.add_root(argument, Some(*place), selection) {
+                listing.entries.truncate(first);
+                listing.identities.truncate(first);
+                listing.roots.retain(|root| root.first < first);
+                listing.around.clear();
+                listing.roots.push(Root { path: argument.clone(), first, place: *place });
+                // Without an identity nothing is it.
+                listing.push(entry.path.clone(), entry.what.clone(), None);
+                if let What::Dir { .. } = entry.what {
+                    listing.left_out.push(format!("\"{}\" is left out: {why}", entry.shown()));
+                }
+            }
+        }
+        listing
+    }
+
+    /// What the user named, for another listing.
+    pub fn named(&self) -> Named {
+        Named(self.roots.iter().map(|root| (root.place, self.entries[root.first].clone())).collect())
+    }
+
+    /// Adds what the user named; `before` is where it led to when it was listed first.
+    fn add_root(&mut self, argument: &Path, before: Option<Place>, selection: &Selection) -> Result<(), Why> {
+        let failed = |e: io::Error| e.to_string();
+        let name = match argument.file_name() {
+            Some(name) => name.to_owned(),
+            None => {
+                let full = argument.canonicalize().map_err(failed)?;
+                full.file_name().map(OsStr::to_owned).ok_or("it has no name; send what is in it")?
+            }
+        };
+        let metadata = std::fs::metadata(argument).map_err(failed)?;
+        check_kind(metadata.is_file() || metadata.is_dir())?;
+        check_staging(argument)?;
+        let opened = open_root(argument, before)?;
+        let place = Place::of(argument, &opened.metadata().map_err(failed)?).map_err(failed)?;
+        self.roots.push(Root { path: argument.to_owned(), first: self.entries.len(), place });
+        self.add(opened, name.as_bytes().to_vec(), selection)
     }
 
     /// Adds a file, or a folder with all that is in it.
@@ -93,7 +166,7 @@ impl Listing {
         let failed = |e: io::Error| e.to_string();
         let metadata = opened.metadata().map_err(failed)?;
         check_kind(metadata.is_file() || metadata.is_dir())?;
-        let (mode, mtime) = (metadata.mode() & PERMISSIONS, mtime(&metadata));
+        let (mode, mtime) = (granted(&opened, metadata.mode() & PERMISSIONS), mtime(&metadata));
         if metadata.is_file() {
             let size = metadata.len();
             if size == 0 && opened.read(&mut [0]).map_err(failed)? > 0 {
@@ -185,6 +258,31 @@ impl Listing {
 fn check_staging(path: &Path) -> Result<(), Why> {
     let is_in = |full: PathBuf| full.components().any(|part| is_staging(part.as_os_str().as_bytes()));
     if path.canonicalize().is_ok_and(is_in) { Err(UNFINISHED.to_owned()) } else { Ok(()) }
+}
+
+/// Opens what the user named. If it was listed before, it must be in the same folder, and no link may have taken its place.
+fn open_root(argument: &Path, before: Option<Place>) -> Result<File, Why> {
+    let failed = |e: io::Error| e.to_string();
+    let Some(before) = before else { return open(CWD, argument, OFlags::empty()).map_err(failed) };
+    let other = || "it is not what was named any more".to_owned();
+    let at = |file: &File| file.metadata().map(|metadata| (metadata.dev(), metadata.ino())).map_err(failed);
+    let opened = match (before.around, argument.file_name()) {
+        (Some(around), Some(name)) => {
+            let parent = argument.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let folder = open(CWD, parent, OFlags::DIRECTORY).map_err(failed)?;
+            if at(&folder)? != around {
+                return Err(other());
+            }
+            let nofollow = if before.is_link { OFlags::empty() } else { OFlags::NOFOLLOW };
+            open(&folder, name, nofollow).map_err(|_| other())?
+        }
+        _ => open(CWD, argument, OFlags::empty()).map_err(failed)?,
+    };
+    let is_same = match before.itself {
+        Some(itself) => at(&opened)? == itself,
+        None => opened.metadata().map_err(failed)?.is_file(),
+    };
+    if is_same { Ok(opened) } else { Err(other()) }
 }
 
 fn check_kind(is_right: bool) -> Result<(), Why> {

@@ -4,6 +4,7 @@ use crate::common::{names, receiver, sender, tree, write_file};
 use crate::place;
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -83,6 +84,64 @@ fn a_file_that_changes_while_it_is_read_ends_a_strict_transfer() {
     assert!(send.events("note").iter().any(|note| note["message"].as_str().unwrap().contains("\"log\"")));
     assert!(!p.to.join("log").exists());
     recv.kill();
+}
+
+/// Whoever may write around a named folder can't have another one sent in its place, whatever makes the sender list again.
+#[test]
+fn a_link_in_the_place_of_a_named_folder_is_not_followed() {
+    let p = place();
+    let (root, secret) = (p.from.join("tree"), p.from.join("secret"));
+    for folder in [&root, &secret] {
+        fs::create_dir(folder).unwrap();
+    }
+    write_file(&root.join("large"), 40_000_000, 1);
+    fs::create_dir(root.join("sub")).unwrap();
+    // To open it, the folder is looked for again.
+    write_file(&root.join("sub/last"), 100_000, 2);
+    fs::write(secret.join("shadow"), "secret").unwrap();
+    let mut recv = receiver(&p.to, &["--json"]);
+    let mut send = sender(&[&root], &recv.ticket(), &["--json", "--max-rate", "50mbit"]);
+    send.event("start");
+    fs::rename(&root, p.from.join("moved")).unwrap();
+    symlink(&secret, &root).unwrap();
+    send.exits(15);
+    recv.wait();
+    assert!(!p.to.join("tree/shadow").exists());
+    let says = |note: &serde_json::Value| note["message"].as_str().unwrap().contains("is not what was named any more");
+    assert!(send.events("note").iter().any(says), "{:?}", send.events("note"));
+}
+
+#[test]
+fn a_named_file_that_goes_takes_nothing_else_with_it() {
+    let p = place();
+    let (large, log, other) = (p.file("large", 40_000_000), p.file("log", 700_000), p.file("other", 1000));
+    let mut recv = receiver(&p.to, &["--json"]);
+    let mut send = sender(&[&large, &log, &other], &recv.ticket(), &["--json", "--max-rate", "50mbit"]);
+    send.event("start");
+    fs::remove_file(&log).unwrap();
+    send.exits(15);
+    recv.exits(15);
+    assert_eq!(names(&p.to), ["large", "other"]);
+    assert_eq!((&send.event("done")["files"], &send.event("done")["missing"]), (&2.into(), &1.into()));
+}
+
+#[test]
+fn an_empty_file_that_is_written_to_is_noticed() {
+    let p = place();
+    let root = p.from.join("tree");
+    fs::create_dir(&root).unwrap();
+    write_file(&root.join("large"), 40_000_000, 1);
+    fs::write(root.join("new"), "").unwrap();
+    let mut recv = receiver(&p.to, &["--json"]);
+    let mut send = sender(&[&root], &recv.ticket(), &["--json", "--max-rate", "50mbit"]);
+    send.event("start");
+    append(&root.join("new"));
+    let code = send.wait().code();
+    recv.wait();
+    let arrived = fs::read(p.to.join("tree/new")).unwrap();
+    let noted = send.events("note").iter().any(|note| note["message"].as_str().unwrap().contains("\"tree/new\""));
+    assert!(noted, "{:?}", send.events("note"));
+    assert_eq!(code, Some(if arrived.is_empty() { 15 } else { 0 }));
 }
 
 #[test]

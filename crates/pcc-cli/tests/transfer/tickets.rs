@@ -53,7 +53,16 @@ fn a_ticket_is_no_argument_and_no_mistake_shows_it() {
     let ticket = recv.ticket();
     let path = file.to_str().unwrap();
     let typo = ticket.replacen("aa", "ab", 1);
-    for arguments in [&["send", path, &ticket][..], &["send", path, &typo], &["send", &ticket, path, "--no-such"]] {
+    let (as_value, as_pattern) = (format!("--json={ticket}"), format!("[{ticket}"));
+    for arguments in [
+        &["send", path, &ticket][..],
+        &["send", path, &typo],
+        &["send", &ticket, path, "--no-such"],
+        &["send", path, "--ticket-file", &ticket],
+        &["send", path, &as_value],
+        &["send", path, "--exclude", &as_pattern],
+        &[&ticket],
+    ] {
         let mut send = pcc(arguments);
         send.exits(2);
         assert!(!send.stderr().contains(&ticket[4..60]), "{}", send.stderr());

@@ -101,7 +101,7 @@ impl Open<'_> {
             });
             let mut sums = self.log.sums();
             *sums.results.entry(name).or_default() += 1;
-            if let Some(summary) = done {
+            if let Some(summary) = done.filter(|_| failure.is_none()) {
                 sums.files += summary.files as u64;
                 sums.bytes += summary.bytes;
                 sums.moved += summary.moved;

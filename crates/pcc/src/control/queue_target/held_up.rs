@@ -53,7 +53,8 @@ impl HeldUp {
         self.mean = decayed(self.mean + (held_up - self.mean) * packets / (packets + MEMORY));
         self.largest = larger(self.largest, self.mean);
         self.seen += packets;
-        self.usual = decayed(self.usual + (held_up - self.usual) * packets / smaller(self.seen, packets + USUAL_MEMORY));
+        self.usual =
+            decayed(self.usual + (held_up - self.usual) * packets / smaller(self.seen, packets + USUAL_MEMORY));
     }
 
     /// The delay that may be noise.
