@@ -4,6 +4,7 @@ use http::Uri;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use std::fmt;
+use std::net::Ipv6Addr;
 
 /// What people write in URLs that must not be there (RFC 3986 2).
 const UNWRITTEN: &AsciiSet =
@@ -38,6 +39,10 @@ impl Url {
         }
         if authority.host().is_empty() {
             return Err("there is no host in it".to_owned());
+        }
+        let in_brackets = authority.host().strip_prefix('[').map(|rest| rest.trim_end_matches(']'));
+        if in_brackets.is_some_and(|address| address.parse::<Ipv6Addr>().is_err()) {
+            return Err("what is in brackets is no IPv6 address".to_owned());
         }
         if authority.port().is_none() && authority.as_str().len() > authority.host().len() {
             return Err("the port is none".to_owned());
@@ -120,6 +125,9 @@ mod tests {
         assert!(wrong("example.org/x").len() > 4);
         assert!(wrong("https://me:secret@example.org/").contains("passwords"));
         assert!(wrong("https:///x").len() > 4 && wrong("https://").contains("no URL"));
+        for host in ["[]", "[:]", "[a]"] {
+            assert!(wrong(&format!("https://{host}/")).len() > 4, "{host}");
+        }
         assert!(wrong("https://a:x/").len() > 4 && wrong("https://a:70000/").len() > 4);
     }
 
