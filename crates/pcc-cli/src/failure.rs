@@ -132,7 +132,9 @@ impl Failure {
         let files = if files == 1 { "one file".to_owned() } else { format!("{files} files") };
         Self::new(
             Kind::Incomplete,
-            format!("all is there but {files}, named above; send what is missing with a new ticket"),
+            format!(
+                "all is there but {files}, named above; send what is missing again, with a new ticket unless the receiver has --keep"
+            ),
         )
     }
 

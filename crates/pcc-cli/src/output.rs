@@ -62,10 +62,9 @@ pub fn write_file(file: &Path, text: &str) -> anyhow::Result<()> {
 ///
 /// When it can't be made, or when something is there that is no file.
 pub fn create_file(file: &Path) -> io::Result<File> {
-    if is_free(file)? {
-        return File::create_new(file);
+    if !is_free(file)? {
+        std::fs::remove_file(file)?;
     }
-    std::fs::remove_file(file)?;
     File::create_new(file)
 }
 

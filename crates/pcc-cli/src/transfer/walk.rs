@@ -45,13 +45,15 @@ impl Place {
     fn of(path: &Path, opened: &Metadata) -> io::Result<Self> {
         let at = |metadata: &Metadata| (metadata.dev(), metadata.ino());
         let is_link = path.symlink_metadata()?.is_symlink();
-        let around = match (path.file_name(), path.parent()) {
-            (Some(_), Some(parent)) if parent.as_os_str().is_empty() => Some(at(&Path::new(".").metadata()?)),
-            (Some(_), Some(parent)) => Some(at(&parent.metadata()?)),
-            _ => None,
-        };
+        let around = split(path).map(|(folder, _)| folder.metadata()).transpose()?.map(|folder| at(&folder));
         Ok(Self { around, itself: (is_link || opened.is_dir()).then(|| at(opened)), is_link })
     }
+}
+
+/// The folder that something is in, and its name there; none of `/` and `..`.
+fn split(path: &Path) -> Option<(&Path, &OsStr)> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    path.file_name().map(|name| (folder.unwrap_or(Path::new(".")), name))
 }
 
 /// What the user named, as it was listed first.
@@ -156,7 +158,11 @@ impl Listing {
         check_kind(metadata.is_file() || metadata.is_dir())?;
         check_staging(argument)?;
         let opened = open_root(argument, before)?;
-        let place = Place::of(argument, &opened.metadata().map_err(failed)?).map_err(failed)?;
+        // That of the first time stays: names may lead elsewhere at any moment.
+        let place = match before {
+            Some(before) => before,
+            None => opened.metadata().and_then(|opened| Place::of(argument, &opened)).map_err(failed)?,
+        };
         self.roots.push(Root { path: argument.to_owned(), first: self.entries.len(), place });
         self.add(opened, name.as_bytes().to_vec(), selection)
     }
@@ -266,17 +272,16 @@ fn open_root(argument: &Path, before: Option<Place>) -> Result<File, Why> {
     let Some(before) = before else { return open(CWD, argument, OFlags::empty()).map_err(failed) };
     let other = || "it is not what was named any more".to_owned();
     let at = |file: &File| file.metadata().map(|metadata| (metadata.dev(), metadata.ino())).map_err(failed);
-    let opened = match (before.around, argument.file_name()) {
-        (Some(around), Some(name)) => {
-            let parent = argument.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            let folder = open(CWD, parent, OFlags::DIRECTORY).map_err(failed)?;
-            if at(&folder)? != around {
+    let opened = match split(argument) {
+        Some((folder, name)) => {
+            let folder = open(CWD, folder, OFlags::DIRECTORY).map_err(failed)?;
+            if before.around != Some(at(&folder)?) {
                 return Err(other());
             }
             let nofollow = if before.is_link { OFlags::empty() } else { OFlags::NOFOLLOW };
             open(&folder, name, nofollow).map_err(|_| other())?
         }
-        _ => open(CWD, argument, OFlags::empty()).map_err(failed)?,
+        None => open(CWD, argument, OFlags::empty()).map_err(failed)?,
     };
     let is_same = match before.itself {
         Some(itself) => at(&opened)? == itself,

@@ -117,6 +117,28 @@ fn page(recv: &Pcc) -> String {
     answer
 }
 
+/// An alarm for a backup that doesn't come must not be silenced by one of which a part came.
+#[test]
+fn what_is_incomplete_counts_as_no_complete_transfer() {
+    let p = place();
+    let known = sender(&p, "known");
+    let (large, log) = (p.file("large", 20_000_000), p.file("log", 700_000));
+    let recv = keep(&p, &[&known], &["--metrics", "0"]);
+    let mut send = known.send(&[&large, &log], &recv.ticket(), &["--json", "--max-rate", "50mbit"]);
+    send.event("start");
+    fs::remove_file(&log).unwrap();
+    send.exits(15);
+    let over = &results(&recv, 1)[0];
+    assert_eq!(
+        (&over["result"], &over["files"], &over["missing"]),
+        (&"incomplete".into(), &1.into(), &1.into()),
+        "{over}"
+    );
+    let page = page(&recv);
+    assert!(page.contains("pcc_recv_transfers_total{result=\"incomplete\"} 1\n"), "{page}");
+    assert!(page.contains("pcc_recv_files_total 0\n") && !page.contains(&known.name), "{page}");
+}
+
 #[test]
 fn a_restart_changes_nothing() {
     let p = place();
