@@ -8,10 +8,16 @@ mod changes;
 #[allow(dead_code, reason = "what only other commands need")]
 mod common;
 #[cfg(target_os = "linux")]
+#[path = "transfer/disks.rs"]
+mod disks;
+#[cfg(target_os = "linux")]
 #[path = "transfer/fidelity.rs"]
 mod fidelity;
 #[path = "transfer/keep.rs"]
 mod keep;
+#[cfg(target_os = "linux")]
+#[path = "transfer/mounted.rs"]
+mod mounted;
 #[path = "transfer/permissions.rs"]
 mod permissions;
 #[cfg(target_os = "linux")]

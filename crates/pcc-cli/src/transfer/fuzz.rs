@@ -5,10 +5,10 @@
 
 use super::bitmap::Bitmap;
 use super::blocks::{self, BLOCK};
-use super::commit::Rules;
 use super::journal::Journal;
 use super::manifest::{Entry, Manifest, Mtime, What};
 use super::protocol::{Answer, Hello, RECORD_LEN, Record};
+use super::rules::Rules;
 use super::staging::{Holder, Staging};
 use super::store::{Admitted, Store};
 use super::tests::RULES;

@@ -4,11 +4,16 @@ use super::blocks;
 use crate::failure::{Failure, Kind, Result, printable};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// The encoded list may be this long at most.
 pub const MAX_BYTES: usize = 64 << 20;
-const MAX_ENTRIES: usize = 1_000_000;
-const MAX_FILE: u64 = 1 << 46;
+/// The most files, folders and links.
+pub const MAX_ENTRIES: usize = 1_000_000;
+/// The longest file, in bytes.
+pub const MAX_FILE: u64 = 1 << 46;
 const MAX_NAME: usize = 255;
 const MAX_PATH: usize = 4096;
 /// Folders within folders.
@@ -86,6 +91,16 @@ impl Entry {
         version.finalize().to_hex()[..32].to_owned()
     }
 
+    /// The path as the system wants it.
+    pub fn os_path(&self) -> &Path {
+        Path::new(OsStr::from_bytes(&self.path))
+    }
+
+    /// Its name in the folder that it is in.
+    pub fn name(&self) -> &[u8] {
+        self.path.rsplit(|&b| b == b'/').next().unwrap_or(&self.path)
+    }
+
     /// The size of a file, nothing for the rest.
     pub fn size(&self) -> u64 {
         match self.what {
@@ -112,7 +127,7 @@ pub struct Manifest {
 impl Manifest {
     /// Checks the entries, all of them or nothing.
     pub fn new(entries: Vec<Entry>) -> Result<Self> {
-        check(&entries, cfg!(any(target_os = "macos", target_os = "windows")))?;
+        check(&entries)?;
         let mut manifest = Self { first_block: Vec::with_capacity(entries.len()), ..Self::default() };
         for entry in &entries {
             manifest.first_block.push(manifest.blocks);
@@ -192,7 +207,7 @@ fn too_many() -> Failure {
     )
 }
 
-fn check(entries: &[Entry], fold_case: bool) -> Result<()> {
+fn check(entries: &[Entry]) -> Result<()> {
     if entries.is_empty() {
         return Err(Failure::new(Kind::BadName, "there is nothing to send"));
     }
@@ -204,12 +219,7 @@ fn check(entries: &[Entry], fold_case: bool) -> Result<()> {
     for entry in entries {
         let refuse = |why: &str| Failure::new(Kind::BadName, format!("\"{}\" {why}", entry.shown()));
         check_path(&entry.path).map_err(refuse)?;
-        let key = if fold_case {
-            String::from_utf8_lossy(&entry.path).to_lowercase().into_bytes()
-        } else {
-            entry.path.clone()
-        };
-        if !seen.insert(key) {
+        if !seen.insert(&*entry.path) {
             return Err(refuse("is listed twice"));
         }
         // Parents are folders of this list, so nothing is ever written through a link that came with it.

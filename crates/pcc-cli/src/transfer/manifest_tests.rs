@@ -105,13 +105,6 @@ fn a_list_that_is_too_long_is_said_to_be() {
 }
 
 #[test]
-fn case_matters_only_where_it_does() {
-    let entries = [file(b"a"), file(b"A")];
-    assert!(check(&entries, false).is_ok());
-    assert!(check(&entries, true).is_err());
-}
-
-#[test]
 fn links_that_lead_out_are_known() {
     let within = |path: &[u8], target: &[u8]| !leads_out(path, target);
     assert!(within(b"d/l", b"e"));

@@ -1,5 +1,7 @@
 //! `pcc send` and `pcc recv`: files and folders over QUIC.
 
+mod abilities;
+mod admission;
 mod bitmap;
 mod blocks;
 mod choice;
@@ -12,6 +14,7 @@ mod fuzz;
 mod holes;
 #[cfg(test)]
 mod hostile_receiver;
+mod in_place;
 mod journal;
 mod keep;
 #[cfg(test)]
@@ -27,6 +30,7 @@ mod protocol;
 mod rebind;
 mod receiver;
 mod records;
+mod rules;
 mod selection;
 mod sender;
 mod session;
@@ -50,8 +54,8 @@ use crate::runtime;
 use crate::sending::Sending;
 use anyhow::Context;
 use choice::{From, Welcome};
-use commit::Rules;
 use progress::{Event, Reporter};
+use rules::Rules;
 use rustix::fs::Mode;
 use selection::{Links, Selection};
 use std::io::IsTerminal;

@@ -1,8 +1,9 @@
 //! Files changed while they were sent: the sender lists them again, and what both lists have is kept.
 
-use super::commit::{self, Rules};
+use super::admission;
 use super::manifest::Manifest;
 use super::protocol::Record;
+use super::rules::Rules;
 use super::staging::Holder;
 use super::store::Store;
 use crate::failure::Result;
@@ -23,9 +24,9 @@ impl Store {
     pub fn rebind(&mut self, holder: Holder, encoded: &[u8], rules: Rules) -> Result<()> {
         let manifest = Manifest::decode_of(holder.transfer, encoded)?;
         let same = same(&self.manifest, &manifest);
-        commit::check(&self.staging, &manifest, rules)?;
+        admission::check(&self.staging, &manifest, rules)?;
         let there = same.keys().map(|&file| self.stored_of(file)).sum();
-        commit::check_space(&self.staging, manifest.bytes.saturating_sub(there))?;
+        admission::check_space(&self.staging, manifest.bytes.saturating_sub(there))?;
 
         // A list and its journal belong together: the rename of the list is the moment at which both are exchanged.
         let mut journal = self.staging.new_journal(blake3::hash(encoded))?;

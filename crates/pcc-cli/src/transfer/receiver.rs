@@ -1,10 +1,10 @@
 //! `pcc recv`: waits for a sender that has the ticket.
 
 use super::choice::{Candidates, Welcome, unwelcome};
-use super::commit::Rules;
 use super::endpoint;
 use super::progress::{Event, Reporter};
 use super::protocol::Hello;
+use super::rules::Rules;
 use super::session::Peer;
 use super::slot::Slot;
 use super::staging::Staging;

@@ -1,11 +1,11 @@
 //! One authenticated connection at the receiver, from the manifest to the confirmation.
 
-use super::commit::Rules;
 use super::endpoint;
 use super::offer;
 use super::progress::{Event, INTERVAL, Reporter, Snapshot};
 use super::protocol::{self, Answer, Hello};
 use super::records::{Work, read_stream};
+use super::rules::Rules;
 use super::staging::{Bound, Holder, Staging};
 use super::stall::{self, disk_is_stuck, nothing_came, stalled};
 use super::store::{Admitted, Store};

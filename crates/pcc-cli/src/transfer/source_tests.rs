@@ -255,6 +255,36 @@ fn what_cannot_be_sent_is_left_out_and_named() {
     assert_eq!(near.size(), INSIDE.len() as u64);
 }
 
+/// In memory, where a file may be as long as it likes.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_is_too_long_takes_nothing_with_it() {
+    let made = tempfile::tempdir_in("/dev/shm").and_then(|dir| {
+        fs::create_dir(dir.path().join("tree"))?;
+        fs::File::create(dir.path().join("tree/long"))?.set_len((1 << 46) + 1)?;
+        fs::write(dir.path().join("tree/short"), "short")?;
+        Ok(dir)
+    });
+    let Ok(dir) = made else { return println!("skipped: there is no /dev/shm for long files") };
+    let source = find(&[dir.path().join("tree")], Links::Keep, &[]).unwrap();
+    assert_eq!(paths(&source), ["tree", "tree/short"]);
+    assert_eq!(source.left_out, ["\"tree/long\" is left out: it is longer than 64 TiB"]);
+}
+
+/// Each folder leads to the next one a thousand times, so that there are 10^15 ways.
+#[test]
+fn links_that_multiply_have_an_end() {
+    let dir = tempfile::tempdir().unwrap();
+    for n in 0..5 {
+        let folder = dir.path().join(n.to_string());
+        fs::create_dir(&folder).unwrap();
+        (0..1000).for_each(|name| symlink(format!("../{}", n + 1), folder.join(name.to_string())).unwrap());
+    }
+    fs::write(dir.path().join("5"), "in the end").unwrap();
+    let failure = find(&[dir.path().join("0")], Links::Follow, &[]).err().unwrap();
+    assert!(failure.message.contains("more than 1000000 files and folders"), "{failure}");
+}
+
 #[test]
 fn an_access_control_list_grants_the_group_nothing() {
     let dir = tempfile::tempdir().unwrap();

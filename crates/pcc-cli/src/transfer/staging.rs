@@ -25,6 +25,8 @@ const DATA: &str = "data";
 const VERSION: u8 = 4;
 /// What was changed within so long may be at work, being made or removed.
 const AT_WORK: Duration = Duration::from_secs(3600);
+/// How long a file system may take to forget a file that was closed.
+const CLOSING: Duration = Duration::from_secs(2);
 /// How long a folder may seem in use after its owner has ended.
 const LOCKED_AFTER_END: Duration = Duration::from_millis(500);
 
@@ -236,8 +238,13 @@ impl Staging {
         let mut private = DirBuilder::new();
         private.mode(0o700);
         // Whoever may write in the destination may have put another in its place.
-        let folder = open_own(&destination, &name)
-            .map_err(|why| Failure::new(Kind::Permission, format!("cannot {}: {why}", shown())))?;
+        let folder = open_own(&destination, &name).map_err(|why| {
+            // If it is another, something is likely in it, and it stays.
+            let _ = destination.remove_dir(&name);
+            let hint =
+                "if its file system keeps no permissions, mount it so that it is yours alone (uid=..., umask=077)";
+            Failure::new(Kind::Permission, format!("cannot {}: {why}; {hint}", shown()))
+        })?;
         folder.create_dir_with(DATA, &private).doing(shown)?;
         let data = folder.open_dir(DATA).doing(shown)?;
         let lock = private_file(&folder, IDENTITY).doing(shown)?;
@@ -349,8 +356,17 @@ impl Staging {
             Err(e) if e.kind() != ErrorKind::NotFound => return Err(Failure::io(shown(), &e)),
             _ => sync(&self.folder).doing(shown)?,
         }
-        self.destination.remove_dir_all(&self.name).doing(shown)?;
-        sync(&self.destination).doing(shown)
+        // On NFS and FUSE what is removed has another name until it is closed, and a little longer.
+        let Self { destination, path, name, lock, .. } = self;
+        drop(lock);
+        let until = Instant::now() + CLOSING;
+        while let Err(e) = destination.remove_dir_all(&name) {
+            if e.kind() != ErrorKind::DirectoryNotEmpty || Instant::now() > until {
+                return Err(Failure::io(format!("remove {}", path.join(&name).display()), &e));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        sync(&destination).doing(|| format!("write the folder {} to disk", path.display()))
     }
 }
 
@@ -511,7 +527,7 @@ mod tests {
         let begun = |why: &str| {
             let (destination, identity) = (open_destination(dir.path()).unwrap(), Identity::generate().unwrap());
             let failure = Staging::begin(destination, dir.path(), identity, name.clone(), false).err().unwrap();
-            failure.kind == Kind::Permission && failure.message.ends_with(why)
+            failure.kind == Kind::Permission && failure.message.contains(why)
         };
         assert!(begun("other users may write in it"), "as somebody may have put it in the place of one that was made");
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();

@@ -1,13 +1,16 @@
 //! The receiving end of a transfer on disk: verified blocks, the journal that remembers them, and what is still missing.
 
+use super::admission;
 use super::bitmap::Bitmap;
 use super::blocks;
-use super::commit::{self, Rules, Same};
+use super::commit;
 use super::disk::{Disk, RealDisk};
 use super::holes;
+use super::in_place::{Same, may_stay};
 use super::journal::{COMMITTED, Journal, NEW_FOLDER, RESET};
 use super::manifest::{Entry, Manifest, What};
 use super::protocol::Record;
+use super::rules::Rules;
 use super::staging::{Holder, Staging};
 use super::there::There;
 use crate::failure::{Context, Failure, Kind, Result};
@@ -64,10 +67,10 @@ impl Admitted {
     /// Checks the manifest of the first sender, and if there are no objections binds the staging folder to it.
     pub fn bind(staging: &Staging, holder: Holder, encoded: &[u8], rules: Rules) -> Result<Self> {
         let manifest = Manifest::decode_of(holder.transfer, encoded)?;
-        commit::check(staging, &manifest, rules)?;
-        let there = manifest.entries.iter().filter(|entry| rules.may_stay(staging, entry));
+        admission::check(staging, &manifest, rules)?;
+        let there = manifest.entries.iter().filter(|entry| may_stay(staging, entry, rules));
         let there: u64 = there.map(Entry::size).sum();
-        commit::check_space(staging, manifest.bytes - there)?;
+        admission::check_space(staging, manifest.bytes - there)?;
         let manifest_hash = blake3::hash(encoded);
         // One may be there, and damaged: a loss of power may keep a journal without the list that it belongs to.
         let journal = staging.new_journal(manifest_hash)?;

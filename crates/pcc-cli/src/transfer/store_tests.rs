@@ -392,3 +392,46 @@ fn nobody_may_do_more_than_at_the_sender() {
     assert_eq!(published(0o700, open), [0o755, 0o755]);
     assert_eq!(published(0o600, open), [0o755, 0o644]);
 }
+
+/// A disk on which the second folder can't be made to last.
+#[derive(Default)]
+struct Failing(std::cell::Cell<u32>);
+
+impl Disk for Failing {
+    fn sync_files(&self, folder: &Dir, handle: BorrowedFd<'_>, path: &std::path::Path) -> Result<()> {
+        RealDisk.sync_files(folder, handle, path)
+    }
+
+    fn sync_folder(&self, folder: &std::fs::File, path: &std::path::Path) -> Result<()> {
+        self.0.set(self.0.get() + 1);
+        if self.0.get() == 2 { Err(Failure::new(Kind::Other, "cut")) } else { RealDisk.sync_folder(folder, path) }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_cut_among_folders_that_their_owner_may_not_enter_is_made_good() {
+    use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+    // From now on permissions hold for this thread, also if root runs it.
+    let mut now = capabilities(None).unwrap();
+    now.effective -= CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
+    set_capabilities(None, now).unwrap();
+    let outer = tempfile::tempdir().unwrap();
+    let dir = |path: &str| Entry { path: path.into(), what: What::Dir { mode: 0o055, mtime: NOW } };
+    let file = |path: &str| Entry { path: path.into(), what: What::File { size: 3, mode: 0o644, mtime: NOW } };
+    let entries = vec![dir("d"), file("d/a"), dir("d/e"), file("d/e/b"), dir("d/f"), file("d/f/c")];
+    let mut store = bind(outer.path(), &Manifest::new(entries).unwrap().encode().unwrap());
+    for file in [1, 3, 5] {
+        put(&mut store, file, 0, b"abc").unwrap();
+    }
+    assert_eq!(store.commit_on(&Failing::default(), RULES).unwrap_err().message, "cut");
+    assert_eq!([mode(&outer.path().join("d/e")), mode(&outer.path().join("d/f"))], [0o055; 2]);
+    drop(store);
+    resume(outer.path()).commit(RULES).unwrap();
+    assert_eq!(mode(&outer.path().join("d")), 0o055);
+    for folder in ["d", "d/e", "d/f"] {
+        std::fs::set_permissions(outer.path().join(folder), std::os::unix::fs::PermissionsExt::from_mode(0o700))
+            .unwrap();
+    }
+    assert_eq!(std::fs::read(outer.path().join("d/e/b")).unwrap(), b"abc");
+}

@@ -4,7 +4,7 @@
 //! a file is the same, or which of its blocks are: these are copied from here.
 
 use super::blocks;
-use super::commit::{self, Same};
+use super::in_place::{self, Same};
 use super::store::Store;
 use super::there::There;
 use crate::failure::{Context, Failure, Kind, Result};
@@ -27,7 +27,7 @@ impl Store {
                 seen += entry.size();
                 self.look_at(file);
                 progress(seen, total);
-            } else if commit::is_in_place(&self.staging, entry) {
+            } else if in_place::is_in_place(&self.staging, entry) {
                 self.keep(file, Same::ByTime);
             }
         }
@@ -36,7 +36,7 @@ impl Store {
     fn look_at(&mut self, file: u32) {
         let entry = &self.manifest.entries[file as usize];
         // What can't be read is sent.
-        let Ok((opened, identity)) = commit::open_in_place(&self.staging, entry) else {
+        let Ok((opened, identity)) = in_place::open_in_place(&self.staging, entry) else {
             self.there.remove(&file);
             return;
         };
@@ -86,11 +86,11 @@ impl Store {
         };
         let entry = &self.manifest.entries[file as usize];
         let mut data = vec![0; blocks::length(entry.size(), block.into())];
-        let (opened, identity) = commit::open_in_place(&self.staging, entry)?;
+        let (opened, identity) = in_place::open_in_place(&self.staging, entry)?;
         let read = opened.read_exact_at(&mut data, u64::from(block) * blocks::BLOCK);
         read.doing(|| format!("read \"{}\"", entry.shown()))?;
         if identity != there.identity || !identity.is(&opened).doing(|| format!("look at \"{}\"", entry.shown()))? {
-            return Err(commit::changed_here(entry));
+            return Err(in_place::changed_here(entry));
         }
         let before = self.stored;
         self.put_block(file, block, hash, &data)?;

@@ -1,13 +1,13 @@
 use super::*;
 use crate::peer::credentials::SenderId;
-use crate::transfer::commit::Rules;
 use crate::transfer::manifest::{Entry, Manifest, Mtime, What};
+use crate::transfer::rules::Rules;
 use crate::transfer::staging::{Holder, Staging};
 use crate::transfer::store::Admitted;
 use crate::transfer::tests::RULES;
 use blocks::BLOCK;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -17,18 +17,53 @@ const CHECKSUM: Rules = Rules { overwrite: true, sync: true, checksum: true, ..R
 /// A store for a file `f` of this size, after a look at what is there.
 fn store(path: &Path, size: u64) -> Store {
     let what = What::File { size, mode: 0o644, mtime: NOW };
-    let manifest = Manifest::new(vec![Entry { path: b"f".to_vec(), what }]).unwrap();
-    let (holder, encoded) =
-        (Holder { sender: SenderId([1; 32]), transfer: manifest.transfer() }, manifest.encode().unwrap());
-    let staging = Staging::open(path).unwrap();
-    let admitted = Admitted::bind(&staging, holder, &encoded, CHECKSUM).unwrap();
-    let mut store = Store::new(staging, admitted);
+    let mut store = bind(path, Manifest::new(vec![Entry { path: b"f".to_vec(), what }]).unwrap(), CHECKSUM);
     store.take_what_is_there(true, |_, _| {});
     store
 }
 
+fn bind(path: &Path, manifest: Manifest, rules: Rules) -> Store {
+    let holder = Holder { sender: SenderId([1; 32]), transfer: manifest.transfer() };
+    let staging = Staging::open(path).unwrap();
+    let admitted = Admitted::bind(&staging, holder, &manifest.encode().unwrap(), rules).unwrap();
+    Store::new(staging, admitted)
+}
+
 fn data(size: u64) -> Vec<u8> {
     (0..size).map(|n| (n % 251) as u8).collect()
+}
+
+#[test]
+fn what_stays_gets_the_permissions_of_the_sender() {
+    let modes = |rules: Rules| {
+        let dir = tempfile::tempdir().unwrap();
+        let (folder, file) = (dir.path().join("d"), dir.path().join("d/f"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(&file, data(500)).unwrap();
+        let then = UNIX_EPOCH + Duration::new(NOW.secs as u64, NOW.nanos);
+        fs::File::options().write(true).open(&file).unwrap().set_modified(then).unwrap();
+        for (path, mode) in [(&folder, 0o755), (&file, 0o644)] {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let entries = vec![
+            Entry { path: b"d".to_vec(), what: What::Dir { mode: 0o700, mtime: NOW } },
+            Entry { path: b"d/f".to_vec(), what: What::File { size: 500, mode: 0o500, mtime: NOW } },
+        ];
+        let mut store = bind(dir.path(), Manifest::new(entries).unwrap(), rules);
+        store.take_what_is_there(rules.checksum, |_, _| {});
+        if rules.checksum {
+            store.put_same(1, *blake3::hash(&data(500)).as_bytes()).unwrap();
+        }
+        assert!(store.is_complete());
+        store.commit(rules).unwrap();
+        assert_eq!(folder.metadata().unwrap().modified().unwrap(), then);
+        [folder, file].map(|path| path.metadata().unwrap().permissions().mode() & 0o777)
+    };
+    let by_time = Rules { checksum: false, ..CHECKSUM };
+    for rules in [CHECKSUM, by_time] {
+        assert_eq!(modes(rules), [0o700, 0o500]);
+        assert_eq!(modes(Rules { permissions: false, ..rules }), [0o755, 0o644]);
+    }
 }
 
 #[test]

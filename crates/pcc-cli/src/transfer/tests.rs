@@ -2,13 +2,13 @@
 
 use super::blocks::{self, BLOCK};
 use super::choice::Welcome;
-use super::commit::Rules;
 use super::disk::RealDisk;
 use super::endpoint;
 use super::manifest::{Entry, MAX_BYTES, Manifest, Mtime, What};
 use super::progress::Reporter;
 use super::protocol::{self, Answer, Hello, MAX_MESSAGE, Record};
 use super::receiver::{Options, Receiver};
+use super::rules::Rules;
 use super::staging::{Holder, Staging};
 use super::store::{Admitted, Store};
 use crate::failure::{Failure, Kind};

@@ -7,7 +7,7 @@
 //! What is named must be there, and when it is listed again in the course of a transfer, it must be in the folder that it was in, and not lead
 //! elsewhere. What cannot be sent of what is below it is left out.
 
-use super::manifest::{Entry, MAX_DEPTH, Mtime, PERMISSIONS, What, check_path, is_staging};
+use super::manifest::{Entry, MAX_DEPTH, MAX_ENTRIES, MAX_FILE, Mtime, PERMISSIONS, What, check_path, is_staging};
 use super::selection::{Links, Selection};
 use crate::failure::{Failure, Kind, Result, printable};
 use crate::same_file::Identity;
@@ -175,6 +175,9 @@ impl Listing {
         let (mode, mtime) = (granted(&opened, metadata.mode() & PERMISSIONS), mtime(&metadata));
         if metadata.is_file() {
             let size = metadata.len();
+            if size > MAX_FILE {
+                return Err(format!("it is longer than {} TiB", MAX_FILE >> 40));
+            }
             if size == 0 && opened.read(&mut [0]).map_err(failed)? > 0 {
                 return Err("its length is not known before it is read, as in /proc; send a copy of it".to_owned());
             }
@@ -199,6 +202,10 @@ impl Listing {
         self.push(path.clone(), What::Dir { mode, mtime }, None);
         self.around.push(this);
         for name in names {
+            // More is refused anyway, and with links that are followed there may be no end.
+            if self.entries.len() > MAX_ENTRIES {
+                break;
+            }
             let below = [&path, &b"/"[..], name.as_bytes()].concat();
             if selection.excludes(&below) {
                 continue;

@@ -3,11 +3,11 @@
 mod log;
 
 use super::choice::unwelcome;
-use super::commit::Rules;
 use super::endpoint;
 use super::progress::{Event, Reporter};
 use super::protocol::Hello;
 use super::receiver::bind_again;
+use super::rules::Rules;
 use super::session::Peer;
 use super::slot::Slot;
 use super::staging::{Bound, Holder, Staging};

@@ -20,9 +20,9 @@ mod stops;
 mod tracer;
 
 use super::choice::Welcome;
-use super::commit::Rules;
 use super::progress::Reporter;
 use super::receiver::{Options, Receiver};
+use super::rules::Rules;
 use super::selection::{Links, Selection};
 use super::sender;
 use super::tests::RULES;

@@ -2,9 +2,9 @@
 //! first, and is killed on the way.
 
 use super::disk::{Disk, Record};
-use super::mounted::{Format, Mounted};
 use super::sources::{Line, Sources};
 use crate::common::{PATIENCE, Pcc, receiver, sender};
+use crate::mounted::{Format, Mounted};
 use fastrand::Rng;
 use std::fs;
 use std::path::Path;
@@ -52,7 +52,7 @@ pub fn record(format: &Format, folder: &Path, rng: &mut Rng) -> Result<Life, Str
     // The slower a disk is, the more may happen before a flush is done.
     let flush = Duration::from_millis([0, 5, 50][rng.usize(..3)]);
     let disk = Disk::over(&file, flush).map_err(|e| format!("a FUSE file system: {e}"))?;
-    let mounted = Mounted::new(&disk.path, folder.join("mounted"))?;
+    let mounted = Mounted::new(&disk.path, folder.join("mounted"), &["-o", "loop"])?;
     let replaces = ["--sync", "--overwrite"][rng.usize(..2)];
     let is_calm = rng.bool();
     let (stop, unrest) = (AtomicBool::new(is_calm), rng.fork());

@@ -7,14 +7,13 @@ mod cut;
 mod disk;
 mod image;
 mod life;
-mod mounted;
 mod sources;
 
 use crate::common::{self, forge, receiver, sender};
+use crate::mounted::{self, BTRFS, EXT4, Format, Mounted, XFS};
 use disk::{Op, Record};
 use fastrand::Rng;
 use life::{Life, Note, TO};
-use mounted::{BTRFS, EXT4, Format, Mounted, XFS};
 use sources::Line;
 use std::fs;
 use std::path::Path;
@@ -135,7 +134,7 @@ fn try_state(life: &Life, number: u64, total: u64, folder: &Path, rng: &mut Rng)
     image.store(&left).expect("an image");
     let said = Said::by(&life.record, ops);
     let tried = || {
-        let mounted = Mounted::new(&left, folder.join("again"))?;
+        let mounted = Mounted::new(&left, folder.join("again"), &["-o", "loop"])?;
         let to = mounted.at.join(TO);
         check(life, &said, &to)?;
         if number.is_multiple_of(GO_ON) { go_on(life, &said, &to) } else { Ok(()) }

@@ -17,6 +17,9 @@ pub struct Format {
 
 pub const EXT4: Format =
     Format { name: "ext4", len: 64 << 20, make: &["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"] };
+/// Times in whole seconds, until 2038.
+pub const EXT4_OF_OLD: Format = Format { name: "ext4", len: 64 << 20, make: &["-q", "-F", "-I", "128"] };
+pub const EXFAT: Format = Format { name: "exfat", len: 64 << 20, make: &[] };
 pub const XFS: Format = Format { name: "xfs", len: 300 << 20, make: &["-q", "-f"] };
 pub const BTRFS: Format = Format { name: "btrfs", len: 128 << 20, make: &["-q", "-f"] };
 
@@ -53,9 +56,9 @@ pub struct Mounted {
 
 impl Mounted {
     /// Mounts what is on this disk, as a machine does at its start.
-    pub fn new(disk: &Path, at: PathBuf) -> Result<Self, String> {
+    pub fn new(disk: &Path, at: PathBuf, options: &[&str]) -> Result<Self, String> {
         fs::create_dir_all(&at).expect("folder");
-        run(Command::new("mount").args(["-o", "loop"]).arg(disk).arg(&at))?;
+        run(Command::new("mount").args(options).arg(disk).arg(&at))?;
         Ok(Self { at })
     }
 }

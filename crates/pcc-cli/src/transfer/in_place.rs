@@ -1,0 +1,88 @@
+//! Files that are where one of the list is to go, and may stay.
+
+use super::abilities::times;
+use super::commit::parent_dir;
+use super::manifest::{Entry, Mtime, PERMISSIONS, What};
+use super::rules::Rules;
+use super::staging::Staging;
+use crate::failure::{Context, Failure, Kind, Result};
+use crate::same_file::Identity;
+use cap_std::fs::MetadataExt;
+use rustix::fs::{Mode, OFlags, fchmod, futimens, openat};
+use std::fs::File;
+
+/// Why a file that is here stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Same {
+    /// It has the size and time of what comes.
+    ByTime,
+    /// This one has its content.
+    ByContent(Identity),
+}
+
+/// Whether a file is there that may be kept, by what can be seen without reading it.
+pub fn may_stay(staging: &Staging, entry: &Entry, rules: Rules) -> bool {
+    let is_as_long = || {
+        let there = staging.destination.symlink_metadata(entry.os_path());
+        there.is_ok_and(|there| there.is_file() && there.len() == entry.size())
+    };
+    rules.sync && if rules.checksum { is_as_long() } else { is_in_place(staging, entry) }
+}
+
+/// Whether a file is in its place already, by size and time.
+pub fn is_in_place(staging: &Staging, entry: &Entry) -> bool {
+    let What::File { size, mtime, .. } = entry.what else { return false };
+    let Ok(there) = staging.destination.symlink_metadata(entry.os_path()) else { return false };
+    let time = Mtime { secs: there.mtime(), nanos: there.mtime_nsec() as u32 };
+    // A transfer before this one could not give it a time that is not kept here.
+    there.is_file() && there.len() == size && (time == mtime || staging.kept_time(mtime) == Some(time))
+}
+
+/// Opens a file that is in the place of one that comes.
+pub fn open_in_place(staging: &Staging, entry: &Entry) -> Result<(File, Identity)> {
+    let shown = || format!("open \"{}\"", entry.shown());
+    let (parent, name) = parent_dir(staging, entry)?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened = File::from(openat(&parent, name, flags, Mode::empty()).doing(shown)?);
+    let metadata = opened.metadata().doing(shown)?;
+    match metadata.is_file() {
+        true => Ok((opened, Identity::of(&metadata))),
+        false => Err(Failure::new(Kind::Exists, format!("\"{}\" is here and is no file", entry.shown()))),
+    }
+}
+
+/// That what was to stay is no longer what it was.
+pub fn changed_here(entry: &Entry) -> Failure {
+    let message = format!("\"{}\" was here and changed meanwhile; run both commands again", entry.shown());
+    Failure::new(Kind::Exists, message)
+}
+
+/// Makes sure that a file that stays is still the one that was looked at, and gives it the time and permissions that it
+/// would have if it came. It may be another user's, who alone can do that.
+pub fn stay(staging: &Staging, entry: &Entry, same: Same, rules: Rules) -> Result<()> {
+    let Ok(there) = staging.destination.symlink_metadata(entry.os_path()) else { return Err(changed_here(entry)) };
+    let is_in_place = is_in_place(staging, entry);
+    let mode = rules.mode(&entry.what);
+    let is_mode = !rules.permissions || there.mode() & PERMISSIONS == mode.bits() & PERMISSIONS;
+    match same {
+        Same::ByTime if !is_in_place => return Err(changed_here(entry)),
+        Same::ByTime if is_mode => return Ok(()),
+        _ => {}
+    }
+    let file = match (open_in_place(staging, entry), same) {
+        (Ok((file, now)), Same::ByContent(identity)) if now == identity => file,
+        (_, Same::ByContent(_)) => return Err(changed_here(entry)),
+        (Ok((file, _)), Same::ByTime) => file,
+        // Not even its owner may read it.
+        (Err(_), Same::ByTime) => return Ok(()),
+    };
+    if let What::File { mtime, .. } = entry.what
+        && !is_in_place
+    {
+        let _ = futimens(&file, &times(mtime));
+    }
+    if !is_mode {
+        let _ = fchmod(&file, mode);
+    }
+    Ok(())
+}
