@@ -1,6 +1,7 @@
 //! From the staging folder to final names: nothing outside the destination, nothing replaced without being asked.
 
 use super::abilities::times;
+use super::bitmap::Bitmap;
 use super::disk::Disk;
 use super::in_place::{Same, stay};
 use super::manifest::{Entry, Manifest, PERMISSIONS, What};
@@ -16,6 +17,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -23,12 +25,21 @@ use std::path::Path;
 /// How a file system says that it cannot rename without replacing.
 const CANNOT: [Errno; 4] = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP];
 
+/// Gives a staged file its time and permissions.
+pub fn complete(file: &File, entry: &Entry, rules: Rules) -> rustix::io::Result<()> {
+    match entry.what {
+        What::File { mtime, .. } => fchmod(file, rules.mode(&entry.what)).and_then(|()| futimens(file, &times(mtime))),
+        What::Dir { .. } | What::Link { .. } => Ok(()),
+    }
+}
+
 /// Completes the staged files: links, times and permissions.
 pub fn prepare(
     staging: &Staging,
     manifest: &Manifest,
     given_up: &BTreeSet<u32>,
     in_place: &HashMap<u32, Same>,
+    completed: &Bitmap,
     rules: Rules,
 ) -> Result<()> {
     let keeps_permissions = staging.fixed_permissions().is_none();
@@ -46,6 +57,7 @@ pub fn prepare(
         }
         match &entry.what {
             What::Dir { .. } => {}
+            What::File { .. } if completed.get(index.into()) => {}
             What::File { mtime, .. } => {
                 let permit = || match keeps_permissions {
                     true => chmodat(&staging.data, &staged, rules.mode(&entry.what), AtFlags::empty()),

@@ -178,6 +178,7 @@ fn what_senders_do() {
                 store.take_what_is_there(true, |_, _| {});
             } else {
                 step(&mut store, *bytes);
+                store.complete_last(rules);
             }
             check_store(&store);
         }

@@ -3,7 +3,7 @@
 use super::blocks;
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
 use rustix::io::Errno;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
@@ -15,11 +15,11 @@ pub struct Holes<'a> {
 }
 
 impl<'a> Holes<'a> {
-    /// Of this file.
-    pub fn new(file: &'a File, size: u64) -> io::Result<Self> {
+    /// Of this file, which has this metadata.
+    pub fn new(file: &'a File, metadata: &Metadata) -> Self {
         // Units of 512 bytes, whatever the file system has. A file that has them all has no hole.
-        let is_whole = file.metadata()?.blocks().saturating_mul(512) >= size;
-        Ok(Self { file, next_data: if is_whole { u64::MAX } else { 0 } })
+        let is_whole = metadata.blocks().saturating_mul(512) >= metadata.len();
+        Self { file, next_data: if is_whole { u64::MAX } else { 0 } }
     }
 
     /// Whether there is nothing from here to there; each further on than the last.
@@ -65,7 +65,7 @@ mod tests {
         file.set_len(size).unwrap();
         file.write_all_at(b"x", 3 * BLOCK + 7).unwrap();
         let holes = |file: &File| {
-            let mut holes = Holes::new(file, size).unwrap();
+            let mut holes = Holes::new(file, &file.metadata().unwrap());
             let is_hole = |block: &u64| {
                 let from = block * BLOCK;
                 holes.covers(from, from + blocks::length(size, *block) as u64).unwrap()

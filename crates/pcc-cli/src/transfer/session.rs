@@ -479,7 +479,7 @@ async fn write(
     while store.is_complete() || queue.recv_many(&mut batches, AT_ONCE).await > 0 {
         let (some, stored) = (std::mem::take(&mut batches), stored.clone());
         let written = blocking(move || {
-            let result = put_all(&mut store, some, &stored);
+            let result = put_all(&mut store, some, &stored, rules);
             let result = result.and_then(|()| if store.is_complete() { store.commit(rules) } else { Ok(()) });
             (store, result)
         });
@@ -492,7 +492,7 @@ async fn write(
     Ok((store, Ok(())))
 }
 
-fn put_all(store: &mut Store, batches: Vec<Vec<Work>>, stored: &AtomicU64) -> Result<()> {
+fn put_all(store: &mut Store, batches: Vec<Vec<Work>>, stored: &AtomicU64, rules: Rules) -> Result<()> {
     for work in batches.into_iter().flatten() {
         match work {
             Work::Block { file, block, hash, data } => store.put_block(file, block, hash, &data)?,
@@ -502,6 +502,7 @@ fn put_all(store: &mut Store, batches: Vec<Vec<Work>>, stored: &AtomicU64) -> Re
             Work::Copy { file, block, hash } => store.put_copy(file, block, hash)?,
             Work::Same { file, hash } => store.put_same(file, hash)?,
         }
+        store.complete_last(rules);
         stored.store(store.stored(), Ordering::Relaxed);
     }
     Ok(())

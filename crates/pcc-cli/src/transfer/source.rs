@@ -8,6 +8,7 @@ use super::protocol::{BATCH, Record};
 use super::selection::Selection;
 use super::walk::{Listing, Named, Opener};
 use crate::failure::Result;
+use crate::same_file::Identity;
 use bytes::{Bytes, BytesMut};
 use std::collections::{BTreeMap, HashMap};
 use std::io::ErrorKind;
@@ -170,15 +171,13 @@ impl Source {
         out: &mpsc::Sender<Batch>,
     ) -> FileRead {
         let size = entry.size();
-        let (opened, identity) = match self.opener.open(file, entry) {
+        let (opened, metadata) = match self.opener.open(file, entry) {
             Ok(Some(opened)) => opened,
             Ok(None) => return FileRead::Trouble(CHANGED.to_owned()),
             Err(e) => return FileRead::Trouble(e.to_string()),
         };
-        let mut holes = match Holes::new(&opened, size) {
-            Ok(holes) => holes,
-            Err(e) => return FileRead::Trouble(e.to_string()),
-        };
+        let mut holes = Holes::new(&opened, &metadata);
+        let identity = Identity::of(&metadata);
         // Records that are not needed if all of the file is as at the receiver; `None` once it is not.
         let mut same = Some(Vec::new());
         let mut hash = [0; 32];

@@ -32,6 +32,8 @@ pub struct Store {
     pub(super) have: Bitmap,
     pub(super) finished: Bitmap,
     unfinished: usize,
+    /// Files that have their time and permissions under their staged names.
+    completed: Bitmap,
     /// Of files with some blocks: the hashes of these, until the file is verified.
     pub(super) partial: BTreeMap<u32, Partial>,
     roots: HashMap<u32, [u8; 32]>,
@@ -87,6 +89,7 @@ impl Store {
             have: Bitmap::new(manifest.blocks),
             finished: Bitmap::new(manifest.entries.len() as u64),
             unfinished: manifest.entries.len(),
+            completed: Bitmap::new(manifest.entries.len() as u64),
             partial: BTreeMap::new(),
             roots: HashMap::new(),
             open: None,
@@ -132,6 +135,7 @@ impl Store {
         let mut there = std::mem::take(&mut self.there);
         (self.manifest_hash, self.journal, self.open) = (manifest_hash, journal, None);
         self.unfinished = self.manifest.entries.len();
+        self.completed = Bitmap::new(self.manifest.entries.len() as u64);
         self.stored = 0;
         self.given_up.clear();
         self.finish_empty();
@@ -320,6 +324,17 @@ impl Store {
         self.verify(file)
     }
 
+    /// Gives the file that was written last its time and permissions, if all of it is there: as long as it is open that costs
+    /// little. What fails is tried again in the end.
+    pub fn complete_last(&mut self, rules: Rules) {
+        if let Some((file, opened)) = &self.open {
+            let (file, entry) = (u64::from(*file), &self.manifest.entries[*file as usize]);
+            if self.finished.get(file) && !self.completed.get(file) {
+                self.completed.set(file, commit::complete(opened, entry, rules).is_ok());
+            }
+        }
+    }
+
     /// Notes the hash that a file of several blocks must have.
     pub fn put_root(&mut self, file: u32, hash: [u8; 32]) -> Result<()> {
         let several = self.manifest.entries.get(file as usize).is_some_and(|entry| blocks::count(entry.size()) > 1);
@@ -493,7 +508,7 @@ impl Store {
             }
         }
         self.open = None;
-        commit::prepare(&self.staging, &self.manifest, &self.given_up, &self.in_place, rules)?;
+        commit::prepare(&self.staging, &self.manifest, &self.given_up, &self.in_place, &self.completed, rules)?;
         disk.sync_files(&self.staging.data, self.staging.handle(), &self.staging.path)?;
         for folder in commit::missing_folders(&self.staging, &self.manifest) {
             self.journal.append(Record::Root { file: folder, hash: NEW_FOLDER })?;

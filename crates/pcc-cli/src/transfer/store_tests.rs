@@ -359,7 +359,7 @@ fn mode(path: &std::path::Path) -> u32 {
 }
 
 /// A folder and a file with these permissions at the sender; what they have here.
-fn published(sent: u32, rules: Rules) -> [u32; 2] {
+fn published(sent: u32, rules: Rules, at_once: bool) -> [u32; 2] {
     let outer = tempfile::tempdir().unwrap();
     let dir = Entry { path: b"d".into(), what: What::Dir { mode: sent, mtime: NOW } };
     let file = Entry { path: b"d/f".into(), what: What::File { size: 3, mode: sent, mtime: NOW } };
@@ -367,13 +367,20 @@ fn published(sent: u32, rules: Rules) -> [u32; 2] {
     let mut store = bind(outer.path(), &encoded);
     put(&mut store, 1, 0, b"abc").unwrap();
     assert_eq!(mode(&staged(&store, 1)), 0o600);
-    commit::prepare(&store.staging, &store.manifest, &BTreeSet::new(), &HashMap::new(), rules).unwrap();
+    if at_once {
+        store.complete_last(rules);
+    } else {
+        let Store { staging, manifest, given_up, in_place, completed, .. } = &store;
+        commit::prepare(staging, manifest, given_up, in_place, completed, rules).unwrap();
+    }
+    let before = mode(&staged(&store, 1));
     drop(store);
     // A cut here must not make it unreadable for the next attempt.
     let mut store = resume(outer.path());
     assert!(store.is_complete());
     store.commit(rules).unwrap();
     let modes = ["d", "d/f"].map(|name| mode(&outer.path().join(name)));
+    assert_eq!(before, modes[1]);
     std::fs::set_permissions(outer.path().join("d"), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     modes
 }
@@ -385,12 +392,15 @@ fn nobody_may_do_more_than_at_the_sender() {
         let of_folder = sent | 0o100;
         for umask in [0, 0o022, 0o027, 0o077] {
             let rules = Rules { umask, ..RULES };
-            assert_eq!(published(of_folder, rules), [of_folder & !umask; 2], "{of_folder:o} {umask:o}");
+            for at_once in [true, false] {
+                let modes = published(of_folder, rules, at_once);
+                assert_eq!(modes, [of_folder & !umask; 2], "{of_folder:o} {umask:o} {at_once}");
+            }
         }
     }
     let open = Rules { permissions: false, ..RULES };
-    assert_eq!(published(0o700, open), [0o755, 0o755]);
-    assert_eq!(published(0o600, open), [0o755, 0o644]);
+    assert_eq!(published(0o700, open, true), [0o755, 0o755]);
+    assert_eq!(published(0o600, open, true), [0o755, 0o644]);
 }
 
 /// A disk on which the second folder can't be made to last.

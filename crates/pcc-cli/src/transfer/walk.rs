@@ -191,17 +191,17 @@ impl Listing {
         if self.around.contains(&this) {
             return Err("it leads back to a folder that it is in".to_owned());
         }
-        let mut names: Vec<CString> = Vec::new();
+        let mut names: Vec<(CString, FileType)> = Vec::new();
         for entry in Dir::read_from(&opened).map_err(|e| failed(e.into()))? {
-            let name = entry.map_err(|e| failed(e.into()))?.file_name().to_owned();
-            if !matches!(name.as_bytes(), b"." | b"..") {
-                names.push(name);
+            let entry = entry.map_err(|e| failed(e.into()))?;
+            if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+                names.push((entry.file_name().to_owned(), entry.file_type()));
             }
         }
-        names.sort_unstable();
+        names.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         self.push(path.clone(), What::Dir { mode, mtime }, None);
         self.around.push(this);
-        for name in names {
+        for (name, kind) in names {
             // More is refused anyway, and with links that are followed there may be no end.
             if self.entries.len() > MAX_ENTRIES {
                 break;
@@ -210,7 +210,7 @@ impl Listing {
             if selection.excludes(&below) {
                 continue;
             }
-            if let Err(why) = self.add_below(&opened, &name, &below, selection) {
+            if let Err(why) = self.add_below(&opened, (&name, kind), &below, selection) {
                 self.left_out.push(format!("\"{}\" is left out: {why}", printable(&below)));
             }
         }
@@ -218,15 +218,28 @@ impl Listing {
         Ok(())
     }
 
-    /// Adds what has this name in a folder.
-    fn add_below(&mut self, folder: &File, name: &CString, path: &[u8], selection: &Selection) -> Result<(), Why> {
-        let nofollow = below_flags(selection.links);
-        let look = if nofollow.is_empty() { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
-        let kind = match statat(folder, name, look) {
-            Ok(there) => FileType::from_raw_mode(there.st_mode),
-            // Gone since the folder was read; but a link that leads nowhere is there.
-            Err(Errno::NOENT) if statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_err() => return Ok(()),
-            Err(e) => return Err(io::Error::from(e).to_string()),
+    /// Adds what is in a folder by this name, and of this kind as far as the folder knows.
+    fn add_below(
+        &mut self,
+        folder: &File,
+        (name, kind): (&CString, FileType),
+        path: &[u8],
+        selection: &Selection,
+    ) -> Result<(), Why> {
+        let may_be_link = matches!(kind, FileType::Symlink | FileType::Unknown);
+        let is_followed = selection.links == Links::Follow && may_be_link;
+        let (look, nofollow) = match is_followed {
+            true => (AtFlags::empty(), OFlags::empty()),
+            false => (AtFlags::SYMLINK_NOFOLLOW, OFlags::NOFOLLOW),
+        };
+        let kind = match kind {
+            known if known != FileType::Unknown && !is_followed => known,
+            _ => match statat(folder, name, look) {
+                Ok(there) => FileType::from_raw_mode(there.st_mode),
+                // Gone since the folder was read; but a link that leads nowhere is there.
+                Err(Errno::NOENT) if statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_err() => return Ok(()),
+                Err(e) => return Err(io::Error::from(e).to_string()),
+            },
         };
         match kind {
             FileType::Symlink if selection.links == Links::Skip => Ok(()),
@@ -241,9 +254,7 @@ impl Listing {
                 // Opening a device can do something.
                 check_kind(matches!(kind, FileType::RegularFile | FileType::Directory))?;
                 check_path(path)?;
-                let itself =
-                    statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).map(|there| FileType::from_raw_mode(there.st_mode));
-                if itself == Ok(FileType::Symlink) {
+                if is_followed {
                     check_staging(&self.full(path))?;
                 }
                 match open(folder, name.as_c_str(), nofollow) {
@@ -321,8 +332,8 @@ impl Opener {
         self.roots.partition_point(|root| root.first <= file as usize) - 1
     }
 
-    /// Opens a file, and tells what to compare it with. `None` if it is no longer what was listed.
-    pub fn open(&mut self, file: u32, entry: &Entry) -> io::Result<Option<(File, Identity)>> {
+    /// Opens a file, and tells how it is. `None` if it is no longer what was listed.
+    pub fn open(&mut self, file: u32, entry: &Entry) -> io::Result<Option<(File, Metadata)>> {
         let Some(identity) = self.identities[file as usize] else { return Ok(None) };
         let opened = match self.reach(self.root(file), entry) {
             Ok(opened) => opened,
@@ -331,7 +342,8 @@ impl Opener {
             Err(e) if e.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => return Ok(None),
             Err(e) => return Err(e),
         };
-        Ok(identity.is(&opened)?.then_some((opened, identity)))
+        let metadata = opened.metadata()?;
+        Ok((metadata.is_file() && Identity::of(&metadata) == identity).then_some((opened, metadata)))
     }
 
     fn reach(&mut self, root: usize, entry: &Entry) -> io::Result<File> {
