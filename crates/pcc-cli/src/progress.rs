@@ -45,7 +45,12 @@ impl Progress {
             }
             bar
         });
-        Progress { bar, every, due: Mutex::new(Instant::now() + every) }
+        Progress { bar, ..Self::of_lines(every) }
+    }
+
+    /// Lines alone, also on a terminal.
+    pub fn of_lines(every: Duration) -> Progress {
+        Progress { bar: None, every, due: Mutex::new(Instant::now() + every) }
     }
 
     /// What the template calls `prefix`.

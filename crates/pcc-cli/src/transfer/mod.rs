@@ -34,6 +34,7 @@ mod rules;
 mod selection;
 mod sender;
 mod session;
+mod several;
 mod slot;
 mod source;
 mod staging;
@@ -54,6 +55,7 @@ use crate::runtime;
 use crate::sending::Sending;
 use anyhow::Context;
 use choice::{From, Welcome};
+use pcc_quic::Transport;
 use progress::{Event, Reporter};
 use rules::Rules;
 use rustix::fs::Mode;
@@ -90,6 +92,7 @@ const SEND_EXAMPLES: &str = "\
 Examples:
   pcc send photos/ notes.txt                               send a folder and a file; asks for the ticket
   pcc send --max-rate 50mbit --ticket-file t backup.tar    leave room for others; the ticket is in the file t
+  pcc send --ticket-file a --ticket-file b disk.img        to two receivers at once
   pcc send --background backup.tar                         take only what others leave of the path
   pcc send --weight 0.3 b.iso                              beside another pcc send with --weight 0.7: 30 % of the path
   pcc send --dry-run --exclude '*.tmp' photos/             list what would be sent
@@ -128,9 +131,10 @@ pub struct SendArgs {
     /// Files and folders to send
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Read the ticket from this file, or with - from standard input, instead of PCC_TICKET or asking for it
+    /// Read the ticket from this file, or with - from standard input, instead of PCC_TICKET or asking for it. May be repeated: all of
+    /// these receivers get what is sent, at the same time
     #[arg(long, value_name = "FILE")]
-    ticket_file: Option<PathBuf>,
+    ticket_file: Vec<PathBuf>,
     /// Leave out what matches: by its name, or, if the pattern has a slash, by its path from the named folder on
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
@@ -217,18 +221,39 @@ pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
         let work = async { dry_run::run(&paths, &selection, &reporter) };
         return Ok(finish(&reporter, runtime::run_in_one_thread(work)));
     }
-    let ticket = asking::ticket(ticket_file.as_deref(), "pcc recv")?;
+    let tickets: Vec<String> = match &ticket_file[..] {
+        [] => vec![asking::ticket(None, "pcc recv")?],
+        files => files.iter().map(|file| asking::ticket(Some(file), "pcc recv")).collect::<anyhow::Result<_>>()?,
+    };
+    if tickets.len() > 1 && qlog.is_some() {
+        return Err(usage("--qlog logs what goes to one receiver; name one ticket"));
+    }
     let qlog = qlog.map(|file| Qlog::create(&file).with_context(|| format!("can't write {}", file.display())));
     let qlog = qlog.transpose()?;
-    let transport = qlog.as_ref().map_or_else(|| transport.config(), |qlog| qlog.config(&transport));
     let patience = Duration::from_secs(timeout);
     let work = async {
         let (credentials, note) = keeper::sender_key()?;
         if let Some(message) = &note {
             reporter.event(&Event::Note { message });
         }
-        let options = sender::Options { paths, selection, strict, ticket, credentials, transport, patience };
-        sender::run(options, reporter.clone()).await
+        // Random choices are made for each anew.
+        let transport = || Transport { seed: fastrand::u64(..), ..transport.clone() };
+        let options = |ticket| sender::Options {
+            paths: paths.clone(),
+            selection: selection.clone(),
+            strict,
+            ticket,
+            credentials: credentials.clone(),
+            transport: qlog.as_ref().map_or_else(|| transport().config(), |qlog| qlog.config(&transport())),
+            patience,
+        };
+        match <[String; 1]>::try_from(tickets) {
+            Ok([ticket]) => sender::run(options(ticket), reporter.clone()).await,
+            Err(tickets) => {
+                let names = ticket_file.iter().map(|file| file.display().to_string());
+                several::run(names.zip(tickets.into_iter().map(options)).collect(), args.json).await
+            }
+        }
     };
     let code = finish(&reporter, runtime::run_in_one_thread(work));
     qlog.map_or(Ok(()), |qlog| qlog.finish()).context("can't write the qlog")?;

@@ -79,6 +79,15 @@ pub enum Event<'a> {
     Error { kind: &'static str, code: u8, message: &'a str },
 }
 
+/// What is said, and of which of several receivers.
+#[derive(Serialize)]
+struct Said<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    receiver: Option<&'a str>,
+    #[serde(flatten)]
+    event: &'a Event<'a>,
+}
+
 /// How far a transfer is.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Snapshot {
@@ -99,6 +108,8 @@ pub struct Reporter {
     json: bool,
     /// Whether it reports on several transfers, of which only the ends matter.
     is_log: bool,
+    /// What the receiver is called, if it is one of several.
+    receiver: Option<String>,
     refused: AtomicU64,
     progress: Progress,
     rates: Rates,
@@ -108,7 +119,12 @@ impl Reporter {
     /// For a terminal, for a log, or for a script.
     pub fn new(json: bool) -> Self {
         let progress = Progress::new(&LOOK, 0, PLAIN_INTERVAL);
-        Self { json, is_log: false, refused: AtomicU64::new(0), progress, rates: Rates::default() }
+        Self { json, is_log: false, receiver: None, refused: AtomicU64::new(0), progress, rates: Rates::default() }
+    }
+
+    /// For what goes to one of several receivers at the same time.
+    pub fn of_one(json: bool, receiver: String) -> Self {
+        Self { receiver: Some(receiver), progress: Progress::of_lines(PLAIN_INTERVAL), ..Self::new(json) }
     }
 
     /// For a log of many transfers.
@@ -124,10 +140,10 @@ impl Reporter {
             return;
         }
         if self.json {
-            if let Ok(line) = json_lines([event]) {
+            if let Ok(line) = json_lines([Said { receiver: self.receiver.as_deref(), event }]) {
                 // A script that stopped reading is no reason to stop the transfer. What ends it is said somewhere.
                 if let (Err(_), Event::Error { message, .. }) = (show(&line), event) {
-                    self.progress.line(&format!("error: {message}"));
+                    self.line(&format!("error: {message}"));
                 }
             }
             return;
@@ -135,8 +151,7 @@ impl Reporter {
         match event {
             Event::Ticket { resuming, .. } => {
                 let what = if *resuming { "Taking up an unfinished transfer. " } else { "" };
-                self.progress
-                    .line(&format!("{what}On the other machine: pcc send PATH..., which asks for this ticket:"));
+                self.line(&format!("{what}On the other machine: pcc send PATH..., which asks for this ticket:"));
             }
             Event::Checking { bytes, total } => {
                 self.show("checking what is there", &Snapshot { stored: *bytes, total: *total, ..Snapshot::default() });
@@ -146,18 +161,16 @@ impl Reporter {
                 let _ = show(&format!("{path}\n"));
             }
             Event::Confirm { code, .. } => {
-                self.progress
-                    .line(&format!("code {code}: the receiver's user is asked for it; tell them, but nobody else"));
+                self.line(&format!("code {code}: the receiver's user is asked for it; tell them, but nobody else"));
             }
             Event::Ask { peer } => {
-                self.progress
-                    .line(&format!("{peer} has the ticket; type the code that pcc send shows there, and Enter:"));
+                self.line(&format!("{peer} has the ticket; type the code that pcc send shows there, and Enter:"));
             }
-            Event::Connected { peer } => self.progress.line(&format!("connected to {peer}")),
+            Event::Connected { peer } => self.line(&format!("connected to {peer}")),
             Event::Start { files, bytes, have } => {
                 let there =
                     if *have > 0 { format!(", {} of it there already", HumanBytes(*have)) } else { String::new() };
-                self.progress.line(&format!("{files} files, {}{there}", HumanBytes(*bytes)));
+                self.line(&format!("{files} files, {}{there}", HumanBytes(*bytes)));
             }
             Event::Progress(snapshot) => {
                 let loss =
@@ -165,20 +178,20 @@ impl Reporter {
                 let path = format!("{}, RTT {:.1} ms{loss}", rate(snapshot.bits_per_second), snapshot.rtt_ms);
                 self.show(&path, snapshot);
             }
-            Event::Refused { peer, reason, .. } => self.progress.line(&format!("refused {peer}: {reason}")),
+            Event::Refused { peer, reason, .. } => self.line(&format!("refused {peer}: {reason}")),
             Event::Lost { reason, retry_ms } => {
                 let next = match retry_ms {
                     Some(ms) => format!("trying again in {:.1} s", *ms as f64 / 1000.0),
                     None => "waiting for it to come back".to_owned(),
                 };
-                self.progress.line(&format!("{reason}; {next}"));
+                self.line(&format!("{reason}; {next}"));
             }
-            Event::Note { message } => self.progress.line(message),
+            Event::Note { message } => self.line(message),
             Event::Done { files, bytes, there, missing, moved, seconds, bits_per_second } => {
                 self.progress.clear();
                 let of_it = of_it(*bytes, Some(*there), *missing, Some(*moved));
                 let rate = rate(*bits_per_second);
-                self.progress.line(&format!(
+                self.line(&format!(
                     "done: {files} files, {of_it} in {seconds:.1} s ({rate}), all verified as they were read"
                 ));
             }
@@ -199,12 +212,12 @@ impl Reporter {
                 let at = bits_per_second.map_or(String::new(), |bits| format!(" ({})", rate(bits)));
                 let why = reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
                 let line = format!("{date} {sender} {result}: {files} files, {of_it} in {seconds:.1} s{at}{why}");
-                self.progress.line(&line);
+                self.line(&line);
             }
-            Event::Listening { kind, address } => self.progress.line(&format!("{kind}: listening on {address}")),
+            Event::Listening { kind, address } => self.line(&format!("{kind}: listening on {address}")),
             Event::Error { message, .. } => {
                 self.progress.clear();
-                self.progress.line(&format!("error: {message}"));
+                self.line(&format!("error: {message}"));
             }
         }
     }
@@ -252,10 +265,19 @@ impl Reporter {
         self.rates.of_late(stored)
     }
 
+    fn line(&self, text: &str) {
+        match &self.receiver {
+            Some(receiver) => self.progress.line(&format!("{receiver}: {text}")),
+            None => self.progress.line(text),
+        }
+    }
+
     fn show(&self, message: &str, snapshot: &Snapshot) {
         let Snapshot { stored, total, .. } = *snapshot;
         self.progress.set_length(total);
-        self.progress.show(stored, message, || format!("{} of {}, {message}", HumanBytes(stored), HumanBytes(total)));
+        let of = self.receiver.as_ref().map_or(String::new(), |receiver| format!("{receiver}: "));
+        let line = || format!("{of}{} of {}, {message}", HumanBytes(stored), HumanBytes(total));
+        self.progress.show(stored, message, line);
     }
 }
 

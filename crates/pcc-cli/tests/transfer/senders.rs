@@ -89,3 +89,42 @@ fn an_unfinished_transfer_is_the_senders_own() {
     recv.exits(0);
     assert_eq!(fs::read(&file).unwrap(), fs::read(p.to.join("large")).unwrap());
 }
+
+#[test]
+fn several_receivers_get_it_and_one_that_refuses_is_nothing_to_the_others() {
+    let p = place();
+    let file = p.file("data", 600_000);
+    let places: Vec<_> = ["one", "two", "three"].iter().map(|name| p.to.join(name)).collect();
+    let started = || places.iter().map(|place| receiver(place, &[])).collect::<Vec<_>>();
+    let send = |receivers: &[Pcc]| {
+        let mut tickets = Vec::new();
+        for (n, recv) in receivers.iter().enumerate() {
+            tickets.push(p.from.join(format!("{n}.ticket")));
+            fs::write(&tickets[n], recv.ticket()).unwrap();
+        }
+        let mut command = sender_command(&[&file], &["--json"]);
+        for ticket in &tickets {
+            command.arg("--ticket-file").arg(ticket);
+        }
+        start(command)
+    };
+    let mut receivers = started();
+    send(&receivers).exits(0);
+    for (recv, place) in receivers.iter_mut().zip(&places) {
+        recv.exits(0);
+        assert_eq!(fs::read(place.join("data")).unwrap(), fs::read(&file).unwrap());
+    }
+    // It is there already in two of them.
+    fs::remove_file(places[1].join("data")).unwrap();
+    let mut receivers = started();
+    let mut sender = send(&receivers);
+    sender.exits(7);
+    receivers[1].exits(0);
+    assert!(places[1].join("data").exists());
+    let done = sender.event("done");
+    assert!(done["receiver"].as_str().unwrap().ends_with("1.ticket"), "{done}");
+    let errors = sender.events("error");
+    let last = errors.last().unwrap()["message"].as_str().unwrap();
+    assert_eq!(errors.len(), 3, "one each, and one of all");
+    assert!(last.starts_with("2 of 3 receivers do not have all of it: ") && last.ends_with("2.ticket"), "{last}");
+}
