@@ -3,7 +3,7 @@
 use super::abilities::times;
 use super::bitmap::Bitmap;
 use super::disk::Disk;
-use super::in_place::{Same, stay};
+use super::in_place::{Same, parent_dir, split, stay};
 use super::manifest::{Entry, Manifest, PERMISSIONS, What};
 use super::rules::Rules;
 use super::staging::Staging;
@@ -176,24 +176,6 @@ fn complete_folder(staging: &Staging, entry: &Entry, given: Option<Given>, disk:
             .doing(|| format!("set time and permissions of \"{}\"", entry.shown()))?;
     }
     disk.sync_folder(&folder, &staging.path.join(entry.os_path()))
-}
-
-/// The path of the folder that an entry goes into, and its name there.
-fn split(entry: &Entry) -> Result<(&Path, &OsStr)> {
-    let path = entry.os_path();
-    let name = path.file_name();
-    let name = name.ok_or_else(|| Failure::new(Kind::BadName, format!("\"{}\" is no name", entry.shown())))?;
-    Ok((path.parent().unwrap_or(Path::new("")), name))
-}
-
-/// That folder, opened without leaving the destination, and the name.
-pub fn parent_dir<'a>(staging: &Staging, entry: &'a Entry) -> Result<(Dir, &'a OsStr)> {
-    let (path, name) = split(entry)?;
-    let parent = match path.as_os_str().is_empty() {
-        false => staging.destination.open_dir(path),
-        true => staging.destination.try_clone(),
-    };
-    Ok((parent.doing(|| format!("open the folder of \"{}\"", entry.shown()))?, name))
 }
 
 fn publish_one(staging: &Staging, entry: &Entry, parent: &Dir, name: &OsStr, overwrite: bool) -> Result<()> {

@@ -1,15 +1,16 @@
-//! Files that are where one of the list is to go, and may stay.
+//! The place that one of the list is to go to, and the file that may be there and stay.
 
 use super::abilities::times;
-use super::commit::parent_dir;
 use super::manifest::{Entry, Mtime, PERMISSIONS, What};
 use super::rules::Rules;
 use super::staging::Staging;
 use crate::failure::{Context, Failure, Kind, Result};
 use crate::same_file::Identity;
-use cap_std::fs::MetadataExt;
+use cap_std::fs::{Dir, MetadataExt};
 use rustix::fs::{Mode, OFlags, fchmod, futimens, openat};
+use std::ffi::OsStr;
 use std::fs::File;
+use std::path::Path;
 
 /// Why a file that is here stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,24 @@ pub fn is_in_place(staging: &Staging, entry: &Entry) -> bool {
     let time = Mtime { secs: there.mtime(), nanos: there.mtime_nsec() as u32 };
     // A transfer before this one could not give it a time that is not kept here.
     there.is_file() && there.len() == size && (time == mtime || staging.kept_time(mtime) == Some(time))
+}
+
+/// The path of the folder that an entry goes into, and its name there.
+pub fn split(entry: &Entry) -> Result<(&Path, &OsStr)> {
+    let path = entry.os_path();
+    let name = path.file_name();
+    let name = name.ok_or_else(|| Failure::new(Kind::BadName, format!("\"{}\" is no name", entry.shown())))?;
+    Ok((path.parent().unwrap_or(Path::new("")), name))
+}
+
+/// That folder, opened without leaving the destination, and the name.
+pub fn parent_dir<'a>(staging: &Staging, entry: &'a Entry) -> Result<(Dir, &'a OsStr)> {
+    let (path, name) = split(entry)?;
+    let parent = match path.as_os_str().is_empty() {
+        false => staging.destination.open_dir(path),
+        true => staging.destination.try_clone(),
+    };
+    Ok((parent.doing(|| format!("open the folder of \"{}\"", entry.shown()))?, name))
 }
 
 /// Opens a file that is in the place of one that comes.
