@@ -76,7 +76,8 @@ impl Staging {
                 });
                 unlinkat(&self.data, OsStr::from_bytes(name), AtFlags::empty()).is_ok() && !is_cut
             }
-            Err(error) => error == Errno::EXIST,
+            // A full disk says nothing of names.
+            Err(error) => matches!(error, Errno::EXIST | Errno::NOSPC | Errno::DQUOT),
         }
     }
 

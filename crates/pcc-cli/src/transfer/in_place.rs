@@ -6,7 +6,7 @@ use super::rules::Rules;
 use super::staging::Staging;
 use crate::failure::{Context, Failure, Kind, Result};
 use crate::same_file::Identity;
-use cap_std::fs::{Dir, MetadataExt};
+use cap_std::fs::{Dir, Metadata, MetadataExt};
 use rustix::fs::{Mode, OFlags, fchmod, futimens, openat};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -32,8 +32,11 @@ pub fn may_stay(staging: &Staging, entry: &Entry, rules: Rules) -> bool {
 
 /// Whether a file is in its place already, by size and time.
 pub fn is_in_place(staging: &Staging, entry: &Entry) -> bool {
+    staging.destination.symlink_metadata(entry.os_path()).is_ok_and(|there| is_as_listed(staging, entry, &there))
+}
+
+fn is_as_listed(staging: &Staging, entry: &Entry, there: &Metadata) -> bool {
     let What::File { size, mtime, .. } = entry.what else { return false };
-    let Ok(there) = staging.destination.symlink_metadata(entry.os_path()) else { return false };
     let time = Mtime { secs: there.mtime(), nanos: there.mtime_nsec() as u32 };
     // A transfer before this one could not give it a time that is not kept here.
     there.is_file() && there.len() == size && (time == mtime || staging.kept_time(mtime) == Some(time))
@@ -80,7 +83,7 @@ pub fn changed_here(entry: &Entry) -> Failure {
 /// would have if it came. It may be another user's, who alone can do that.
 pub fn stay(staging: &Staging, entry: &Entry, same: Same, rules: Rules) -> Result<()> {
     let Ok(there) = staging.destination.symlink_metadata(entry.os_path()) else { return Err(changed_here(entry)) };
-    let is_in_place = is_in_place(staging, entry);
+    let is_in_place = is_as_listed(staging, entry, &there);
     let mode = rules.mode(&entry.what);
     let is_mode = !rules.permissions || there.mode() & PERMISSIONS == mode.bits() & PERMISSIONS;
     match same {
@@ -91,6 +94,8 @@ pub fn stay(staging: &Staging, entry: &Entry, same: Same, rules: Rules) -> Resul
     let file = match (open_in_place(staging, entry), same) {
         (Ok((file, now)), Same::ByContent(identity)) if now == identity => file,
         (_, Same::ByContent(_)) => return Err(changed_here(entry)),
+        // Somebody may have put another in its place just now.
+        (Ok((_, now)), Same::ByTime) if now.place() != (there.dev(), there.ino()) => return Err(changed_here(entry)),
         (Ok((file, _)), Same::ByTime) => file,
         // Not even its owner may read it.
         (Err(_), Same::ByTime) => return Ok(()),
