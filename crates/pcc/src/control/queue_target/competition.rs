@@ -2,6 +2,7 @@
 //! same queue, so that they do it together, and it empties; what others keep there stays.
 
 use super::config::{DrainConfig, GrowthConfig};
+use super::drain::{Drain, Plan};
 use super::rounds::Round;
 use super::window::LEAST;
 use crate::units::larger;
@@ -10,9 +11,6 @@ use crate::units::larger;
 const NEARLY_EMPTY: f64 = 0.1;
 /// There are so many round trips between drains, if that takes longer than the configured time.
 const CROWDED_ROUNDS: f64 = 12.0;
-/// A drain takes so many round trips and seconds.
-const DRAIN_ROUNDS: u32 = 3;
-const DRAIN_SECONDS: f64 = 0.2;
 /// So many drains in a row that don't empty the queue mean others: one that comes new may drain when its kind doesn't.
 const FAILURES: u32 = 3;
 /// After so many, what remains is background.
@@ -44,25 +42,10 @@ const FASTEST: f64 = 0.25;
 /// Loss in excess of the background that takes as much of the whole window as of the additional packets, since a background that is the
 /// whole of a full queue wouldn't.
 const HEAVY: f64 = 0.05;
+/// A drain that took nothing away although it was deep is believed for so many drains.
+const BELIEVED: u32 = 7;
 /// What remains of the additional packets in each round trip without competition.
 const FADE: f64 = 0.85;
-
-/// A drain that is under way.
-#[derive(Clone, Copy, Debug)]
-struct Drain {
-    rounds: u32,
-    /// When it ends at the earliest.
-    until: f64,
-    /// The mean queue of the round trips before it, and the least of a round trip since its first one with its standard deviation, in
-    /// seconds. The least, because who has a longer round trip drains later.
-    before: f64,
-    /// What stood when it began, and what may be noise of any queue, in seconds.
-    at_first: f64,
-    remains: Option<(f64, f64)>,
-    window: f64,
-    /// Whether it is there because the delay rose at once.
-    after_rise: bool,
-}
 
 /// Whether others compete, and what is done about it.
 #[derive(Clone, Copy, Debug)]
@@ -97,6 +80,9 @@ pub(super) struct Competition {
     remained: f64,
     until_drain: u32,
     drain: Option<Drain>,
+    /// How many drains come before the next deep one, and whether the last of those took nothing away: what stands is noise, not ours.
+    until_deep: u32,
+    pub only_noise: bool,
     /// By how much the delay rose at once in the last round trip, in seconds.
     rise: f64,
     since_cut: u32,
@@ -115,6 +101,8 @@ pub(super) struct View {
     /// What of any queue may be noise, and whether all of this one may be.
     pub may_be_noise: f64,
     pub noisy: bool,
+    /// Whether some of what isn't ours is noise.
+    pub is_noise: bool,
     /// By how much the delay rose at once beyond what may be noise.
     pub rise: f64,
     pub packet_time: f64,
@@ -170,6 +158,8 @@ impl Competition {
             remained: 0.0,
             until_drain: 0,
             drain: None,
+            until_deep: 0,
+            only_noise: false,
             rise: 0.0,
             since_cut: 0,
         }
@@ -177,7 +167,7 @@ impl Competition {
 
     /// The window of a drain that is under way.
     pub fn drain_window(&self) -> Option<f64> {
-        self.drain.map(|drain| drain.window)
+        self.drain.map(|drain| drain.plan.window)
     }
 
     /// Takes in the queue at the end of a batch.
@@ -240,17 +230,20 @@ impl Competition {
     }
 
     fn begin_drain(&mut self, view: &View, after_rise: bool) {
-        // Each of a crowd may take another delay for that of the empty path.
-        let window = if view.in_crowd { LEAST } else { self.config.part * view.window * view.unqueued };
-        self.drain = Some(Drain {
-            rounds: DRAIN_ROUNDS,
-            until: view.now + DRAIN_SECONDS,
+        // What is taken for noise may have become a queue that all of the kind keep: now and then a drain takes out as much.
+        let empty = view.base / (view.base + self.mean);
+        let is_deep = self.until_deep == 0 && view.is_noise && !after_rise && !view.in_crowd && empty < view.unqueued;
+        self.until_deep = self.until_deep.saturating_sub(1);
+        let part = self.config.part * if is_deep { empty } else { view.unqueued };
+        self.drain = Some(Drain::new(Plan {
+            now: view.now,
+            // Each of a crowd may take another delay for that of the empty path.
+            window: if view.in_crowd { LEAST } else { part * view.window },
             before: self.mean,
             at_first: view.excess + view.may_be_noise,
-            remains: None,
-            window,
+            is_deep,
             after_rise,
-        });
+        }));
         self.is_first = false;
         self.done(view.now);
         self.has_drained = true;
@@ -263,12 +256,8 @@ impl Competition {
         self.since_cut = self.since_cut.saturating_add(1);
         let rise = core::mem::replace(&mut self.rise, view.rise);
         if let Some(drain) = &mut self.drain {
-            if drain.rounds < DRAIN_ROUNDS {
-                let least = drain.remains.is_none_or(|(excess, _)| view.excess < excess);
-                drain.remains = if least { Some((view.excess, view.deviation)) } else { drain.remains };
-            }
-            drain.rounds = drain.rounds.saturating_sub(1);
-            if drain.rounds > 0 || view.now < drain.until {
+            drain.on_round(view.excess, view.deviation);
+            if !drain.is_over(view.now) {
                 return Found::Nothing;
             }
             return self.end_drain(view);
@@ -320,21 +309,32 @@ impl Competition {
 
     fn end_drain(&mut self, view: &View) -> Found {
         let Some(drain) = self.drain.take() else { return Found::Nothing };
-        let (remains, deviation) = drain.remains.unwrap_or_default();
-        let noise = remains + deviation;
-        if drain.after_rise {
+        let (remains, deviation) = drain.least();
+        // Where all of it may be noise, so may the difference between its round trips.
+        let mean = if view.may_be_noise > drain.plan.before { drain.mean() } else { 0.0 };
+        let noise = larger(remains + deviation, mean);
+        if drain.plan.after_rise {
             let longer = remains - view.noise > larger(LONGER_PART * view.base, RISE_PACKETS * view.packet_time);
             return if longer { Found::Longer(remains) } else { Found::Drained(noise) };
         }
-        let [before, remaining] = [drain.before, remains].map(|excess| excess - view.noise);
+        let nothing = drain.took_nothing() && self.window_then >= SMALL;
+        if drain.plan.is_deep {
+            self.only_noise = nothing;
+        }
+        self.until_deep = match (nothing, drain.plan.is_deep) {
+            (true, true) => BELIEVED,
+            (true, false) => self.until_deep,
+            (false, _) => 0,
+        };
+        let [before, remaining] = [drain.plan.before, remains].map(|excess| excess - view.noise);
         let grew = self.failures >= BACKGROUND && remains > GREW * self.remained + view.packet_time;
         let emptied = !grew && remaining <= (EMPTIED * before).max(view.packet_time);
         let others = grew || remaining > (self.config.others * before).max(view.packet_time);
-        if emptied && drain.at_first - view.noise <= GONE * before {
+        if emptied && drain.plan.at_first - view.noise <= GONE * before {
             return Found::Drained(noise);
         }
         // It couldn't take its own packets out; neither could the rest of the crowd.
-        if view.in_crowd && !emptied && drain.window <= LEAST && self.window_then < SMALL {
+        if view.in_crowd && !emptied && drain.is_smallest() && self.window_then < SMALL {
             return Found::Drained(noise);
         }
         self.failures = if others { self.failures.saturating_add(1) } else { 0 };
@@ -364,6 +364,7 @@ impl Competition {
 
 #[cfg(test)]
 mod tests {
+    use super::super::drain;
     use super::*;
 
     fn view(rtt: f64, weight: f64, noise: f64) -> View {
@@ -376,6 +377,7 @@ mod tests {
             noise,
             may_be_noise: 0.0,
             noisy: false,
+            is_noise: false,
             rise: 0.0,
             packet_time: 0.001,
             window: 100.0,
@@ -403,21 +405,20 @@ mod tests {
         competition.more
     }
 
+    /// A drain before which so many seconds stood, and after which so many remained.
+    fn ended(before: f64, at_first: f64, remains: f64, window: f64) -> Drain {
+        let plan = Plan { now: 0.0, window, before, at_first, is_deep: false, after_rise: false };
+        let mut drain = Drain::new(plan);
+        (0..3).for_each(|_| drain.on_round(remains, 0.0));
+        drain
+    }
+
     /// What the last of some drains finds, by a flow of so many packets: so many seconds stood before each, and so many remained.
     fn found(packets: f64, drains: &[(f64, f64)]) -> Found {
         let mut competition = Competition::new(DrainConfig::default(), GrowthConfig::default(), packets, 0.0);
         let mut noise = 0.0;
         drains.iter().fold(Found::Nothing, |_, (before, remains)| {
-            let remains = Some((*remains, 0.0));
-            competition.drain = Some(Drain {
-                rounds: 0,
-                until: 0.0,
-                before: *before,
-                at_first: *before,
-                remains,
-                window: packets / 4.0,
-                after_rise: false,
-            });
+            competition.drain = Some(ended(*before, *before, *remains, packets / 4.0));
             let found = competition.end_drain(&view(0.04, 1.0, noise));
             if let Found::Background(_, remains) = found {
                 noise = remains;
@@ -444,15 +445,7 @@ mod tests {
         let competes_after = |at_first| {
             let mut competition = competition();
             (competition.competes, competition.failures) = (true, 3);
-            competition.drain = Some(Drain {
-                rounds: 0,
-                until: 0.0,
-                before: 0.02,
-                at_first,
-                remains: Some((0.0, 0.0)),
-                window: 25.0,
-                after_rise: false,
-            });
+            competition.drain = Some(ended(0.02, at_first, 0.0, 25.0));
             assert_eq!(competition.end_drain(&view(0.04, 1.0, 0.0)), Found::Drained(0.0));
             (competition.competes, competition.failures)
         };
@@ -470,12 +463,38 @@ mod tests {
             competition.on_round(&round, &View { excess, rise: 0.0, ..view });
             let drains = competition.drain_window().is_some();
             let ended = View { now: 2.0, excess: remains, rise: 0.0, ..view };
-            (drains, (0..DRAIN_ROUNDS).map(|_| competition.on_round(&round, &ended)).last())
+            (drains, (0..drain::ROUNDS).map(|_| competition.on_round(&round, &ended)).last())
         };
         assert_eq!(after(0.03, 0.03, 0.03), (true, Some(Found::Longer(0.03))));
         assert_eq!(after(0.03, 0.03, 0.005), (true, Some(Found::Drained(0.005))), "the path had paused");
         assert!(!after(0.03, 0.01, 0.01).0, "it is over");
         assert!(!after(0.008, 0.03, 0.03).0, "too little");
+    }
+
+    #[test]
+    fn what_stays_in_a_deep_drain_is_noise() {
+        let round = Round { rate: 1e6, lost: 0, acked: 100, in_flight: 120_000 };
+        let mut competition = competition();
+        competition.mean = 0.02;
+        let view = View { is_noise: true, in_crowd: false, unqueued: 1.0, ..view(0.04, 1.0, 0.02) };
+        // The window of a drain, and whether it told that there is only noise, if so much remains in it.
+        let mut drained = |remains| {
+            competition.begin_drain(&view, false);
+            let window = competition.drain_window().unwrap_or_default();
+            let ended = View { now: 2.0, excess: remains, ..view };
+            (0..drain::ROUNDS).for_each(|_| {
+                competition.on_round(&round, &ended);
+            });
+            (window.round(), competition.only_noise)
+        };
+        assert_eq!(drained(0.01), (48.0, false), "half of the round trip is taken out, and half of it was ours");
+        assert_eq!(drained(0.02), (48.0, true), "all of it stays");
+        for _ in 0..BELIEVED {
+            assert_eq!(drained(0.02), (95.0, true), "believed for a while");
+        }
+        assert_eq!(drained(0.02), (48.0, true), "and tried again");
+        assert_eq!(drained(0.01), (95.0, true), "one that takes something away isn't enough to tell");
+        assert_eq!(drained(0.01), (48.0, false), "but asks for one that is");
     }
 
     #[test]

@@ -18,6 +18,12 @@ const NOISE_STEPS: f64 = 8.0;
 const DOUBT: f64 = 64.0;
 /// A background of less than one part in so many of the round trip is small.
 const SMALL: f64 = 16.0;
+/// The background is noise, from moment to moment more or less than its mean, if this part of it may be.
+const NOISE_PART: f64 = 0.25;
+/// A drain may raise a background that isn't small by this part of what may be noise, to so many times that: the faster packets are sent, the
+/// less each is held up, while what stands above the smallest round-trip time of all stays as it is.
+const RAISES: f64 = 0.5;
+const MOST_NOISES: f64 = 3.0;
 /// On paths with a smaller base than this, in seconds, hosts alone delay packets by so many seconds: no queue is shorter there.
 const HOSTS_MATTER: f64 = 0.002;
 const OF_HOSTS: f64 = 0.0005;
@@ -55,6 +61,8 @@ pub(super) struct Delay {
     /// What stands although none of it is ours: noise, or a queue that others keep.
     background: f64,
     held_up: HeldUp,
+    /// Whether nothing of the background is a queue of our kind, as a drain has found out.
+    pub only_noise: bool,
     /// Whether a drain has told what of it is noise.
     drained: bool,
     /// The mean excess of the last round trip.
@@ -173,10 +181,11 @@ impl Delay {
     }
 
     /// The same without the background. Where the background is noise, which is more or less than its mean from moment to moment,
-    /// the queue is what the mean of a round trip shows as well.
+    /// the queue is what the mean of a round trip shows as well; if only some of it may be noise, then only as long as nothing else
+    /// is there.
     pub fn queue(&self) -> f64 {
         let of_hosts = if self.base() < HOSTS_MATTER { OF_HOSTS } else { 0.0 };
-        let is_noise = self.has_background() && self.noise() > self.background;
+        let is_noise = self.is_noise() && (self.only_noise || self.noise() > self.background);
         let excess = if is_noise { smaller(self.excess(), self.mean) } else { self.excess() };
         larger(excess - larger(self.background, of_hosts), 0.0)
     }
@@ -196,6 +205,11 @@ impl Delay {
         self.background * SMALL > self.base()
     }
 
+    /// Whether the background isn't small, and may be noise in part.
+    pub fn is_noise(&self) -> bool {
+        self.has_background() && self.noise() > NOISE_PART * self.background
+    }
+
     /// The delay that may be noise.
     pub fn noise(&self) -> f64 {
         self.held_up.noise()
@@ -209,7 +223,10 @@ impl Delay {
     /// A drain has ended, and this remained. What is less than the background halves the difference; so does what is more, as far as
     /// it may be noise. The first one tells all of that, since start-up can't tell noise from what it causes itself.
     pub fn on_drain(&mut self, remains: f64) {
-        let remains = remains.clamp(0.0, self.noise().max(self.background));
+        let noise = self.noise();
+        let raised = if self.has_background() { self.background + RAISES * noise } else { 0.0 };
+        let most = larger(smaller(raised, MOST_NOISES * noise), larger(noise, self.background));
+        let remains = remains.clamp(0.0, most);
         let knows = core::mem::replace(&mut self.drained, true);
         let part = if knows || remains < self.background { 0.5 } else { 1.0 };
         self.background += part * (remains - self.background);
@@ -256,5 +273,59 @@ mod tests {
         delay.set_background(0.035);
         delay.on_longer_path(0.005);
         assert!((delay.base() - 0.05).abs() < 1e-9 && delay.background() == 0.005, "{delay:?}");
+    }
+
+    /// A path of 20 ms whose background is so long, and on which packets are held up so that 4 ms may be noise.
+    fn noisy(background: f64) -> Delay {
+        let mut delay = Delay::new(f64::INFINITY, NoiseConfig::default());
+        for bunch in 0..100 {
+            for number in 0..5 {
+                let sent = 10_000_000 * bunch + 1_000_000 * number;
+                delay.held_up.add(
+                    Time::from_nanos(sent),
+                    Time::from_nanos(sent),
+                    1,
+                    Time::from_nanos(10_000_000 * bunch + 30_000_000),
+                );
+            }
+        }
+        delay.base.update(0.0, 0.02, delay.memory);
+        delay.set_background(background);
+        delay
+    }
+
+    #[test]
+    fn a_drain_raises_what_may_be_noise() {
+        let noise = noisy(0.0).noise();
+        // In units of what may be noise.
+        let after = |background: f64, remains: f64| {
+            let mut delay = noisy(background * noise);
+            delay.drained = true;
+            delay.on_drain(remains * noise);
+            (1e6 * delay.background() / noise).round() / 1e6
+        };
+        assert!((0.003..0.02).contains(&noise), "{noise}");
+        assert_eq!(after(2.0, 2.2), 2.1, "half of the difference");
+        assert_eq!(after(2.0, 9.0), 2.25, "as far as it may be noise");
+        assert_eq!(after(3.0, 9.0), 3.0, "three times what may be noise is all");
+        assert_eq!(after(0.0, 9.0), 0.5, "nothing was known");
+    }
+
+    #[test]
+    fn where_some_of_the_background_is_noise_a_moment_shows_no_queue() {
+        let queue = |background: f64, only_noise: bool| {
+            let mut delay = Delay { only_noise, ..noisy(background) };
+            delay.standing.update(0.0, 0.02 + background + 0.005, 1.0);
+            delay.mean = background + 0.001;
+            delay.queue()
+        };
+        let noise = noisy(0.0).noise();
+        assert!(
+            (queue(0.5 * noise, false) - 0.001).abs() < 1e-9,
+            "all may be noise, and the mean says that there is little"
+        );
+        assert!((queue(3.0 * noise, true) - 0.001).abs() < 1e-9, "it was found out that there is nothing else");
+        assert!((queue(3.0 * noise, false) - 0.005).abs() < 1e-9, "a part may be a queue");
+        assert!((queue(5.0 * noise, true) - 0.005).abs() < 1e-9, "others keep that");
     }
 }

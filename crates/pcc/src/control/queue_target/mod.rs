@@ -16,6 +16,7 @@ mod competition;
 mod config;
 mod delay;
 mod demand;
+mod drain;
 mod filter;
 mod held_up;
 mod limits;

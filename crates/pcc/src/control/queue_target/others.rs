@@ -22,6 +22,7 @@ impl QueueTargetControl {
             noise: self.delay.background(),
             may_be_noise: self.delay.noise(),
             noisy: self.delay.has_background() && self.delay.noise() > self.competition.latest(),
+            is_noise: self.config.competes && self.delay.is_noise(),
             rise: self.delay.take_rise() - self.delay.noise(),
             packet_time: self.packet_time(),
             window,
@@ -49,6 +50,7 @@ impl QueueTargetControl {
             self.delay.set_background(excess.min(self.delay.noise_now()));
             return;
         }
+        self.delay.only_noise = self.competition.only_noise;
         match found {
             Found::Nothing => {}
             Found::Drained(remains) => self.delay.on_drain(remains),
