@@ -317,15 +317,14 @@ impl Competition {
             let longer = remains - view.noise > larger(LONGER_PART * view.base, RISE_PACKETS * view.packet_time);
             return if longer { Found::Longer(remains) } else { Found::Drained(noise) };
         }
+        // Only a deep drain can tell that there is nothing but noise, and any that took something away tells the opposite.
         let nothing = drain.took_nothing() && self.window_then >= SMALL;
-        if drain.plan.is_deep {
-            self.only_noise = nothing;
+        self.only_noise = nothing && (self.only_noise || drain.plan.is_deep);
+        if !nothing {
+            self.until_deep = 0;
+        } else if drain.plan.is_deep {
+            self.until_deep = BELIEVED;
         }
-        self.until_deep = match (nothing, drain.plan.is_deep) {
-            (true, true) => BELIEVED,
-            (true, false) => self.until_deep,
-            (false, _) => 0,
-        };
         let [before, remaining] = [drain.plan.before, remains].map(|excess| excess - view.noise);
         let grew = self.failures >= BACKGROUND && remains > GREW * self.remained + view.packet_time;
         let emptied = !grew && remaining <= (EMPTIED * before).max(view.packet_time);
@@ -493,8 +492,8 @@ mod tests {
             assert_eq!(drained(0.02), (95.0, true), "believed for a while");
         }
         assert_eq!(drained(0.02), (48.0, true), "and tried again");
-        assert_eq!(drained(0.01), (95.0, true), "one that takes something away isn't enough to tell");
-        assert_eq!(drained(0.01), (48.0, false), "but asks for one that is");
+        assert_eq!(drained(0.01), (95.0, false), "something goes away");
+        assert_eq!(drained(0.02), (48.0, true), "so that the next one is deep again");
     }
 
     #[test]
