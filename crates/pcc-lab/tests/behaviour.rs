@@ -82,6 +82,20 @@ fn a_late_flow_on_a_long_path_asks_for_more() {
     assert!(mean > 0.11, "{shares:?}");
 }
 
+/// Who comes while another is just filling a deep queue loses packets, and then takes itself for one of a crowd. It finds out that it is none: its
+/// share of 25 s was 0.02 and less before it asked for more, and is 0.07 to 0.19.
+#[test]
+fn who_comes_while_another_fills_the_queue_gets_a_share() {
+    let scenario = "duration = '25s'\nmeasure-from = '8s'\n[[link]]\nrate = '100mbit'\ndelay = '15ms'\nqueue = '1500kB'\n\
+                    [[flow]]\ncontroller = 'queue-target'\nstart = '200ms'\n[[flow]]\ncontroller = 'cubic'\nhost = 'linux'";
+    let shares = [1, 2, 3, 4].map(|seed| {
+        let report = run(scenario, seed);
+        let [late, other] = [0, 1].map(|flow| report.flows[flow].goodput);
+        late / (other + late)
+    });
+    assert!(shares.iter().sum::<f64>() > 0.4, "{shares:?}");
+}
+
 /// Jitter on a fast path is no queue: the mean part of the link over six seeds was 0.82 before drains told noise from a queue, and is 0.97. Nor is
 /// a queue of many taken for noise: Jain's index of ten flows was 0.70, and is 0.90.
 #[test]

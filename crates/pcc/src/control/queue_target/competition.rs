@@ -83,6 +83,8 @@ pub(super) struct Competition {
     /// How many drains come before the next deep one, and whether the last of those took nothing away: what stands is noise, not ours.
     until_deep: u32,
     pub only_noise: bool,
+    /// So many drains of a small flow in a row changed nothing at all.
+    in_vain: u32,
     /// By how much the delay rose at once in the last round trip, in seconds.
     rise: f64,
     since_cut: u32,
@@ -159,6 +161,7 @@ impl Competition {
             until_drain: 0,
             drain: None,
             until_deep: 0,
+            in_vain: 0,
             only_noise: false,
             rise: 0.0,
             since_cut: 0,
@@ -221,6 +224,11 @@ impl Competition {
     /// Whether a drain was the last thing that was done together.
     pub fn has_drained(&self) -> bool {
         self.has_drained
+    }
+
+    /// Whether a small flow drained again and again, and that changed nothing at all, as where somebody else fills the queue.
+    pub fn drains_in_vain(&self) -> bool {
+        self.in_vain >= FAILURES
     }
 
     /// Something was done at such a time.
@@ -320,6 +328,9 @@ impl Competition {
         // Only a deep drain can tell that there is nothing but noise, and any that took something away tells the opposite.
         let nothing = drain.took_nothing() && self.window_then >= SMALL;
         self.only_noise = nothing && (self.only_noise || drain.plan.is_deep);
+        if !drain.changed_nothing() {
+            self.in_vain = 0;
+        }
         if !nothing {
             self.until_deep = 0;
         } else if drain.plan.is_deep {
@@ -334,6 +345,7 @@ impl Competition {
         }
         // It couldn't take its own packets out; neither could the rest of the crowd.
         if view.in_crowd && !emptied && drain.is_smallest() && self.window_then < SMALL {
+            self.in_vain = self.in_vain.saturating_add(1);
             return Found::Drained(noise);
         }
         self.failures = if others { self.failures.saturating_add(1) } else { 0 };

@@ -41,6 +41,8 @@ impl Yielding {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Before {
     pub window: f64,
+    /// The cap on it because of loss.
+    pub cap: f64,
     /// The delivery rate in bytes/s.
     pub rate: f64,
     /// The delay that wasn't ours, in seconds.
