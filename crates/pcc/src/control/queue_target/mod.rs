@@ -8,7 +8,7 @@
 //! | `demand` | how many packets in the queue does the utility want? |
 //! | `window` | towards that number |
 //! | `loss` | is this loss ours? |
-//! | `competition` | do others keep the queue full? |
+//! | `competition`, `drain` | do others keep the queue full? |
 //! | `yielding`, `bandwidth_probe` | is more to be had? |
 
 mod bandwidth_probe;
