@@ -275,7 +275,7 @@ mod tests {
         assert!((delay.base() - 0.05).abs() < 1e-9 && delay.background() == 0.005, "{delay:?}");
     }
 
-    /// A path of 20 ms whose background is so long, and on which packets are held up so that 4 ms may be noise.
+    /// A path of 20 ms whose background is so long, and on which packets are held up so that some milliseconds may be noise.
     fn noisy(background: f64) -> Delay {
         let mut delay = Delay::new(f64::INFINITY, NoiseConfig::default());
         for bunch in 0..100 {
