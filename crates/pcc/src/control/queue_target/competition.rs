@@ -5,14 +5,21 @@ use super::config::{DrainConfig, GrowthConfig};
 use super::drain::{Drain, Plan};
 use super::rounds::Round;
 use super::window::LEAST;
+use super::yielding::Yielding;
 use crate::units::larger;
 
 /// A queue is nearly empty below this part of the largest one of late.
 const NEARLY_EMPTY: f64 = 0.1;
 /// There are so many round trips between drains, if that takes longer than the configured time.
 const CROWDED_ROUNDS: f64 = 12.0;
+/// Where noise makes a drain urgent there are only so many.
+const SOON: f64 = 4.0;
+/// It is where this part of the window was given up, and what stood remained.
+const YIELDED: f64 = 0.5;
 /// So many drains in a row that don't empty the queue mean others: one that comes new may drain when its kind doesn't.
 const FAILURES: u32 = 3;
+/// It takes more of them where some of what stands is noise, which doesn't drain either.
+const FAILURES_IN_NOISE: u32 = 5;
 /// After so many, what remains is background.
 const BACKGROUND: u32 = 2;
 /// More than this much of what remained of the last one that failed, and a packet time, is a growing queue of others, whatever else drained.
@@ -75,6 +82,9 @@ pub(super) struct Competition {
     largest: f64,
     /// Whether no drain has begun yet.
     is_first: bool,
+    /// What was yielded since the last one, and whether that was in vain.
+    yielding: Yielding,
+    yielded_in_vain: bool,
     failures: u32,
     /// What remained of the last one that failed, in seconds.
     remained: f64,
@@ -156,6 +166,8 @@ impl Competition {
             deviation: 0.0,
             largest: 0.0,
             is_first: true,
+            yielding: Yielding::to(YIELDED, 1),
+            yielded_in_vain: false,
             failures: 0,
             remained: 0.0,
             until_drain: 0,
@@ -213,7 +225,8 @@ impl Competition {
 
     /// Whether the queue is empty, so that there is nobody to wait for.
     pub fn is_empty(&self, view: &View) -> bool {
-        self.mean < NOTHING * view.rtt
+        let noise = if view.is_noise { view.noise } else { 0.0 };
+        self.mean - noise < NOTHING * view.rtt
     }
 
     /// Whether the queue hasn't been empty for so long that many may share it.
@@ -252,7 +265,8 @@ impl Competition {
             is_deep,
             after_rise,
         }));
-        self.is_first = false;
+        self.is_first &= after_rise;
+        (self.yielding, self.yielded_in_vain) = (Yielding::to(YIELDED, 1), false);
         self.done(view.now);
         self.has_drained = true;
         self.until_drain = DRAIN_EVERY + view.random % DRAIN_SPREAD;
@@ -284,6 +298,7 @@ impl Competition {
                 self.begin_drain(view, true);
                 return Found::Nothing;
             }
+            self.yielded_in_vain |= self.yielding.on_round(view.window, self.mean);
             let crowded = view.doubtful || view.now - self.empty > self.patience(view);
             if crowded && self.is_due(view) {
                 self.begin_drain(view, false);
@@ -354,7 +369,8 @@ impl Competition {
             (self.competes, self.empty) = (false, view.now);
             return Found::Drained(noise);
         }
-        if !self.competes && self.failures >= FAILURES && self.window_then >= SMALL {
+        let enough = if view.is_noise { FAILURES_IN_NOISE } else { FAILURES };
+        if !self.competes && self.failures >= enough && self.window_then >= SMALL {
             self.competes = true;
             return Found::Others(self.window_then, noise);
         }
@@ -366,10 +382,13 @@ impl Competition {
         }
     }
 
-    /// How long the queue may be crowded: less before the first drain if all of it may be noise.
+    /// How long the queue may be crowded: not long where noise may be all of it before the first drain, or some of what was yielded to in vain.
     fn patience(&self, view: &View) -> f64 {
-        let crowded = CROWDED_ROUNDS * view.rtt;
-        if self.is_first && view.noisy { crowded } else { self.config.every.max(crowded) }
+        let in_vain = self.yielded_in_vain && view.is_noise && view.window >= SMALL;
+        if in_vain || (self.is_first && view.noisy) {
+            return SOON * view.rtt;
+        }
+        self.config.every.max(CROWDED_ROUNDS * view.rtt)
     }
 }
 
@@ -517,6 +536,70 @@ mod tests {
             competition.drain_window().is_some()
         };
         assert_eq!([6.9, 8.9].map(drains), [true, false], "a drain comes after two seconds");
+    }
+
+    #[test]
+    fn noise_makes_a_drain_urgent() {
+        let round = Round { rate: 1e6, lost: 0, acked: 100, in_flight: 120_000 };
+        let ms = |number: u32| 0.04 * f64::from(number);
+        // Round trips until a drain begins, with the window and what stands in each.
+        let rounds = |view: View, seen: &dyn Fn(u32) -> (f64, f64)| {
+            let mut competition = competition();
+            competition.on_batch(0.0, 0.02, 0.001, 100.0);
+            (1..100).find(|number| {
+                let (window, excess) = seen(*number);
+                competition.on_round(&round, &View { now: ms(*number), window, excess, ..view });
+                competition.drain_window().is_some()
+            })
+        };
+        let view = View { in_crowd: false, ..view(0.04, 1.0, 0.02) };
+        assert_eq!(rounds(view, &|_| (100.0, 0.02)), Some(51), "two seconds");
+        assert_eq!(rounds(View { noisy: true, ..view }, &|_| (100.0, 0.02)), Some(5), "all of it may be noise");
+        let noise = View { is_noise: true, ..view };
+        let in_vain = |number: u32| (if number > 9 { 40.0 } else { 100.0 }, 0.02);
+        assert_eq!(rounds(noise, &in_vain), Some(10), "yielded in vain to what may be noise");
+        assert_eq!(rounds(view, &in_vain), Some(51), "and to what isn't");
+        let helps =
+            |number: u32| if number > 9 { (100.0 - 4.0 * f64::from(number.min(24) - 9), 0.002) } else { (100.0, 0.02) };
+        assert_eq!(rounds(noise, &helps), Some(51), "what was given up took the queue away");
+        assert_eq!(
+            rounds(noise, &|number| (in_vain(number).0 / 10.0, 0.02)),
+            Some(51),
+            "a small flow may be one of many"
+        );
+    }
+
+    #[test]
+    fn a_drain_because_of_a_longer_path_isnt_the_first() {
+        let is_first_after = |after_rise| {
+            let mut competition = competition();
+            competition.begin_drain(&view(0.04, 1.0, 0.0), after_rise);
+            competition.is_first
+        };
+        assert_eq!([true, false].map(is_first_after), [true, false]);
+    }
+
+    #[test]
+    fn noise_in_the_queue_leaves_it_empty() {
+        let is_empty = |is_noise| {
+            let competition = Competition { mean: 0.0202, ..competition() };
+            competition.is_empty(&View { is_noise, ..view(0.04, 1.0, 0.02) })
+        };
+        assert_eq!([true, false].map(is_empty), [true, false]);
+    }
+
+    #[test]
+    fn where_there_is_noise_it_takes_more_drains_to_find_others() {
+        let drains = |is_noise| {
+            let mut competition = competition();
+            (1..20).find(|_| {
+                competition.drain = Some(ended(0.02, 0.02, 0.015, 25.0));
+                competition.remained = 0.0;
+                let view = View { is_noise, ..view(0.04, 1.0, 0.001) };
+                matches!(competition.end_drain(&view), Found::Others(..))
+            })
+        };
+        assert_eq!([false, true].map(drains), [Some(FAILURES), Some(FAILURES_IN_NOISE)]);
     }
 
     #[test]

@@ -18,6 +18,8 @@ const NOISE_STEPS: f64 = 8.0;
 const DOUBT: f64 = 64.0;
 /// A background of less than one part in so many of the round trip is small.
 const SMALL: f64 = 16.0;
+/// An excess of more than one part in so many isn't, whether it is known to be background or not.
+const CONSIDERABLE: f64 = 8.0;
 /// The background is noise, from moment to moment more or less than its mean, if this part of it may be.
 const NOISE_PART: f64 = 0.25;
 /// A drain may raise a background that isn't small by this part of what may be noise, to so many times that: the faster packets are sent, the
@@ -208,6 +210,11 @@ impl Delay {
     /// Whether the background isn't small, and may be noise in part.
     pub fn is_noise(&self) -> bool {
         self.has_background() && self.noise() > NOISE_PART * self.background
+    }
+
+    /// Whether all of an excess of so many seconds, which isn't small, may be noise.
+    pub fn may_be_all_noise(&self, excess: f64) -> bool {
+        self.noise() > excess && (self.has_background() || excess * CONSIDERABLE > self.base())
     }
 
     /// The delay that may be noise.

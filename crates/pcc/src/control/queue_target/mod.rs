@@ -104,7 +104,7 @@ impl QueueTargetControl {
             start: Some(Start::new(config.start)),
             loss: Loss::new(config.loss),
             competition: Competition::new(config.drain, config.growth, 0.0, 0.0),
-            yielding: Yielding::default(),
+            yielding: bandwidth_probe::asks_who_yielded(),
             probe: None,
             settled: 0,
             unharmed: 0,
@@ -344,7 +344,8 @@ impl RateControl for QueueTargetControl {
                     start.bring(brought);
                     self.window.packets = (self.window.packets + brought).min(MOST);
                 }
-                if start.on_batch(queue, base, packet_time, self.rounds.loss(), noise) == Verdict::Leave {
+                let (window, loss) = (self.window.packets, self.rounds.loss());
+                if start.on_batch(window, queue, base, packet_time, loss, noise) == Verdict::Leave {
                     self.leave_start(path.now);
                 } else if self.used && start.grows() {
                     self.window.packets = (self.window.packets + packets).min(MOST);

@@ -21,7 +21,7 @@ impl QueueTargetControl {
             deviation,
             noise: self.delay.background(),
             may_be_noise: self.delay.noise(),
-            noisy: self.delay.has_background() && self.delay.noise() > self.competition.latest(),
+            noisy: self.delay.may_be_all_noise(self.competition.latest()),
             is_noise: self.config.competes && self.delay.is_noise(),
             rise: self.delay.take_rise() - self.delay.noise(),
             packet_time: self.packet_time(),

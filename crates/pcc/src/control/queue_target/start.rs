@@ -19,6 +19,9 @@ const QUEUE_SECONDS: f64 = 0.001;
 const QUEUE_PACKETS: f64 = 6.0;
 /// Noise of more than this part of the base round trip may look like one. Less than that may be the bursts of other flows.
 const NOISY: f64 = 0.3;
+/// With fewer packets than this, a long queue of which this part may be noise ends start-up only at the end of a round trip, when delivery tells.
+const FEW: f64 = 128.0;
+const IN_DOUBT: f64 = 0.35;
 
 /// A delay that rises at once by this part of the base round-trip time is a pause of the path, or a longer path: for so many round trips nothing is
 /// told from it, and the window is held. A path that pauses more often is taken as it is.
@@ -133,14 +136,15 @@ impl Start {
         }
     }
 
-    /// Between round trips only a long queue ends start-up, or a queue with much more loss than in the round trip before. Up to `noise`
-    /// seconds of the queue may be noise.
-    pub fn on_batch(&self, queue: f64, base: f64, packet_time: f64, loss: f64, noise: f64) -> Verdict {
+    /// Between round trips only a long queue ends start-up, or a queue with much more loss than in the round trip before. The window has
+    /// `packets`; up to `noise` seconds of the queue may be noise.
+    pub fn on_batch(&self, packets: f64, queue: f64, base: f64, packet_time: f64, loss: f64, noise: f64) -> Verdict {
         if self.paused > 0 {
             return Verdict::Go;
         }
+        let in_doubt = self.grown.is_none() && packets < FEW && noise > IN_DOUBT * queue;
         let queue = queue - self.not_ours(2.0, noise, base);
-        let long = queue > base * self.config.long_queue && self.is_queue(queue, base, packet_time);
+        let long = !in_doubt && queue > base * self.config.long_queue && self.is_queue(queue, base, packet_time);
         let queued = loss > self.loss + NEW_LOSS && self.is_queue(queue, base, packet_time);
         if (long || queued) && self.rounds >= FIRST_ROUNDS { Verdict::Leave } else { Verdict::Go }
     }
@@ -229,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_pause_of_the_path_holds_the_window_and_no_more() {
-        let long = |start: &mut Start| start.on_batch(0.05, BASE, 0.0001, 0.0, 0.0);
+        let long = |start: &mut Start| start.on_batch(320.0, 0.05, BASE, 0.0001, 0.0, 0.0);
         let mut start = after(5);
         assert_eq!(long(&mut start), Verdict::Leave, "a queue that grew");
         for _ in 0..PAUSES {
@@ -242,6 +246,16 @@ mod tests {
         }
         start.on_rise(0.05, BASE);
         assert_eq!(long(&mut start), Verdict::Leave, "it pauses too often");
+    }
+
+    #[test]
+    fn with_few_packets_a_delay_that_may_be_noise_waits_for_what_is_delivered() {
+        let leaves = |packets, noise| after(5).on_batch(packets, 0.05, BASE, 0.0001, 0.0, noise) == Verdict::Leave;
+        assert!(leaves(40.0, 0.01), "too little of it may be noise");
+        assert!(!leaves(40.0, 0.025));
+        assert!(leaves(400.0, 0.025), "many packets");
+        let later = Start { rounds: 5, ..Start::again(StartConfig::default(), 1e6, 0.01) };
+        assert_eq!(later.on_batch(40.0, 0.05, BASE, 0.0001, 0.0, 0.025), Verdict::Leave, "a probe knows the noise");
     }
 
     #[test]

@@ -1,15 +1,14 @@
 //! How much a flow yielded, and whether that helped.
 
-/// Asks who yielded to this part of its window,
-const YIELDED: f64 = 0.25;
-/// although this part of the delay remained all the time, and for so many round trips since. That is longer than any probe takes, so that
-/// nobody asks because of the probe of another.
+/// Who yielded did so in vain if this part of the delay remained all the time.
 pub(super) const REMAINS: f64 = 0.7;
-const PATIENCE: u32 = 8;
 
 /// How much of the window was given up, and to what delay.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Yielding {
+    /// What counts is who yielded to this part of its window, for so many round trips.
+    part: f64,
+    patience: u32,
     /// The largest window since it last grew or the delay fell, and the largest excess delay since then in seconds.
     from: Option<(f64, f64)>,
     /// Round trips since most of that window was given up.
@@ -17,20 +16,25 @@ pub(super) struct Yielding {
 }
 
 impl Yielding {
-    /// A round trip had a window of `packets` and `excess` seconds of delay. Returns whether most of the window was given up in vain.
+    /// Asks whether this part of a window was given up in vain, and stayed so for `patience` round trips.
+    pub fn to(part: f64, patience: u32) -> Yielding {
+        Yielding { part, patience, from: None, rounds: 0 }
+    }
+
+    /// A round trip had a window of `packets` and `excess` seconds of delay. Returns whether so much was given up in vain.
     pub fn on_round(&mut self, packets: f64, excess: f64) -> bool {
         match &mut self.from {
             Some((window, most)) if packets <= *window && excess >= REMAINS * *most => {
                 *most = most.max(excess);
-                self.rounds = if packets > YIELDED * *window { 0 } else { self.rounds + 1 };
-                if self.rounds < PATIENCE {
+                self.rounds = if packets > self.part * *window { 0 } else { self.rounds + 1 };
+                if self.rounds < self.patience {
                     return false;
                 }
-                *self = Yielding::default();
+                *self = Yielding::to(self.part, self.patience);
                 true
             }
             _ => {
-                *self = Yielding { from: Some((packets, excess)), rounds: 0 };
+                (self.from, self.rounds) = (Some((packets, excess)), 0);
                 false
             }
         }
@@ -55,9 +59,11 @@ pub(super) struct Before {
 mod tests {
     use super::*;
 
+    const PATIENCE: u32 = 8;
+
     /// Whether the last of these round trips, of a window and a delay, asks for a probe.
     fn asks(rounds: impl IntoIterator<Item = (f64, f64)>) -> bool {
-        let mut yielding = Yielding::default();
+        let mut yielding = Yielding::to(0.25, PATIENCE);
         rounds.into_iter().fold(false, |_, (window, delay)| yielding.on_round(window, delay))
     }
 
