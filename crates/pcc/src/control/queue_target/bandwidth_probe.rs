@@ -29,18 +29,12 @@ const GROWS: f64 = 3.0;
 /// It is enough that it grows by this much if the delay had risen at once.
 const GROWS_SINCE_RISE: f64 = 1.5;
 
-/// Asks who yielded to this part of its window, for so many round trips: longer than any probe takes, so that nobody asks because of the
-/// probe of another.
-pub(super) fn asks_who_yielded() -> Yielding {
-    Yielding::to(0.25, 8)
-}
-
 impl QueueTargetControl {
     /// Takes in a round trip; begins a probe if it is time for one.
     pub(super) fn look_for_more(&mut self, round: &Round, now: Time) {
         let busy = self.start.is_some() || self.is_draining() || self.loss.is_testing();
         if busy || self.competition.competes || !self.config.competes {
-            self.yielding = asks_who_yielded();
+            self.yielding = Yielding::default();
             return;
         }
         let excess = self.competition.latest();

@@ -104,7 +104,7 @@ impl QueueTargetControl {
             start: Some(Start::new(config.start)),
             loss: Loss::new(config.loss),
             competition: Competition::new(config.drain, config.growth, 0.0, 0.0),
-            yielding: bandwidth_probe::asks_who_yielded(),
+            yielding: Yielding::default(),
             probe: None,
             settled: 0,
             unharmed: 0,

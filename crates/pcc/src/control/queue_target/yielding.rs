@@ -6,13 +6,21 @@ pub(super) const REMAINS: f64 = 0.7;
 /// How much of the window was given up, and to what delay.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Yielding {
-    /// What counts is who yielded to this part of its window, for so many round trips.
+    /// Much is given up by who goes down to this part of the window, and stays there for so many round trips.
     part: f64,
     patience: u32,
     /// The largest window since it last grew or the delay fell, and the largest excess delay since then in seconds.
     from: Option<(f64, f64)>,
-    /// Round trips since most of that window was given up.
+    /// Round trips since so much of that window was given up.
     rounds: u32,
+}
+
+/// Asks who yielded to this part of its window, for so many round trips: longer than any probe takes, so that nobody asks because of the
+/// probe of another.
+impl Default for Yielding {
+    fn default() -> Yielding {
+        Yielding::to(0.25, 8)
+    }
 }
 
 impl Yielding {
@@ -63,7 +71,7 @@ mod tests {
 
     /// Whether the last of these round trips, of a window and a delay, asks for a probe.
     fn asks(rounds: impl IntoIterator<Item = (f64, f64)>) -> bool {
-        let mut yielding = Yielding::to(0.25, PATIENCE);
+        let mut yielding = Yielding::default();
         rounds.into_iter().fold(false, |_, (window, delay)| yielding.on_round(window, delay))
     }
 
