@@ -114,7 +114,8 @@ fn noise_on_fast_paths_is_told_from_a_queue() {
     assert!(jain > 0.8, "{jain}");
 }
 
-/// Jitter doesn't end start-up for good: within ten seconds drains have told it from a queue. Before noise made drains urgent the link was used to 0.68, now to 0.89.
+/// Jitter doesn't end start-up for good: within ten seconds drains have told it from a queue. Before noise made drains urgent it had 0.68 of the link,
+/// with that 0.89.
 #[test]
 fn jitter_costs_no_more_than_some_of_the_first_seconds() {
     let share = |rate: u32, seed: u64| {
