@@ -116,6 +116,7 @@ impl Side {
             Step::Ended(Err(failure)) => {
                 assert!(failure.kind != Kind::Corrupt, "{failure}");
                 world.failed = Some(format!("{}: {failure}", self.name));
+                world.exists |= failure.kind == Kind::Exists;
                 // Without the message, which has addresses in it.
                 (After::Again, format!("{:?}", failure.kind))
             }
@@ -137,6 +138,8 @@ struct World {
     events: Vec<String>,
     /// The last failure that a process ended with, for whoever looks for the reason of a transfer without an end.
     failed: Option<String>,
+    /// Whether a sender heard that what it has is there already.
+    exists: bool,
 }
 
 impl World {
@@ -158,7 +161,7 @@ pub fn transfer(
     fastrand::seed(seed);
     let (mut receiver, mut sender) = (Side::new("receiver", receivers), Side::new("sender", senders));
     let (network, rng) = (Network::new(seed, delay, loss), Rng::with_seed(seed));
-    let mut world = World { network, rng, now: Duration::ZERO, events: Vec::new(), failed: None };
+    let mut world = World { network, rng, now: Duration::ZERO, events: Vec::new(), failed: None, exists: false };
     let ticket = Rc::new(RefCell::new(None));
     let mut invited = false;
     let (mut received, mut sent) = (false, None);
@@ -190,7 +193,8 @@ pub fn transfer(
             watch(Event::Sent);
         }
         // One that was killed when it had removed all but itself waits for nobody, and its user stops it.
-        if sent.is_some_and(|sent| world.now > sent + ENOUGH) {
+        // Nor does one that was killed so after it had waited for a sender in vain know what that sends: all must be there.
+        if world.exists || sent.is_some_and(|sent| world.now > sent + ENOUGH) {
             break;
         }
         if world.now > END {
