@@ -138,7 +138,7 @@ struct World {
     events: Vec<String>,
     /// The last failure that a process ended with, for whoever looks for the reason of a transfer without an end.
     failed: Option<String>,
-    /// Whether a sender heard that what it has is there already.
+    /// Whether an end said that something is there already.
     exists: bool,
 }
 

@@ -302,6 +302,15 @@ mod tests {
     }
 
     #[test]
+    fn what_is_small_may_not_be_all_noise() {
+        let noise = noisy(0.0).noise();
+        assert!(noise > 0.0025, "{noise}, more than an eighth of the path");
+        let may_be = |background: f64, excess| noisy(background).may_be_all_noise(excess);
+        assert_eq!([0.002, 0.0026, 1.1 * noise].map(|excess| may_be(0.0, excess)), [false, true, false]);
+        assert!(may_be(0.0015, 0.002), "there is background");
+    }
+
+    #[test]
     fn a_drain_raises_what_may_be_noise() {
         let noise = noisy(0.0).noise();
         // In units of what may be noise.

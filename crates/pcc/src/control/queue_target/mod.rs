@@ -8,7 +8,7 @@
 //! | `demand` | how many packets in the queue does the utility want? |
 //! | `window` | towards that number |
 //! | `loss` | is this loss ours? |
-//! | `competition`, `drain` | do others keep the queue full? |
+//! | `competition`, `drain`, `view`, `others` | do others keep the queue full? |
 //! | `yielding`, `bandwidth_probe` | is more to be had? |
 
 mod bandwidth_probe;
@@ -24,6 +24,7 @@ mod loss;
 mod others;
 mod rounds;
 mod start;
+mod view;
 mod window;
 mod yielding;
 

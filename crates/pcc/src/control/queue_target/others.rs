@@ -1,9 +1,9 @@
 //! What this control does about what drains found out.
 
 use super::QueueTargetControl;
-use super::competition::{Found, View};
 use super::loss::Loss;
 use super::rounds::Round;
+use super::view::{Found, View};
 use super::window::LEAST;
 use crate::units::Time;
 

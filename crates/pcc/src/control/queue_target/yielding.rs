@@ -15,8 +15,7 @@ pub(super) struct Yielding {
     rounds: u32,
 }
 
-/// Asks who yielded to this part of its window, for so many round trips: longer than any probe takes, so that nobody asks because of the
-/// probe of another.
+/// A quarter of the window, and eight round trips: longer than any probe for bandwidth takes, so that nobody asks for one because of that of another.
 impl Default for Yielding {
     fn default() -> Yielding {
         Yielding::to(0.25, 8)
@@ -67,8 +66,6 @@ pub(super) struct Before {
 mod tests {
     use super::*;
 
-    const PATIENCE: u32 = 8;
-
     /// Whether the last of these round trips, of a window and a delay, asks for a probe.
     fn asks(rounds: impl IntoIterator<Item = (f64, f64)>) -> bool {
         let mut yielding = Yielding::default();
@@ -78,7 +75,7 @@ mod tests {
     #[test]
     fn who_yielded_in_vain_asks_for_more() {
         let yields = [100.0, 60.0, 30.0].map(|window| (window, 0.02));
-        let waits = |delay| core::iter::repeat_n((20.0, delay), PATIENCE as usize);
+        let waits = |delay| core::iter::repeat_n((20.0, delay), Yielding::default().patience as usize);
         assert!(asks(yields.into_iter().chain(waits(0.02))));
         assert!(!asks(yields.into_iter().chain(waits(0.02).skip(1))), "not at once");
         assert!(!asks(yields.into_iter().chain(waits(0.01))), "the delay fell: it was ours");

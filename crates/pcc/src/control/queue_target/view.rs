@@ -1,0 +1,48 @@
+//! What the search for others sees in a round trip, and what it finds.
+
+/// What is known at the end of a round trip; times in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View {
+    pub now: f64,
+    pub rtt: f64,
+    pub base: f64,
+    /// What stands above the base round-trip time, its standard deviation, and what of it isn't ours.
+    pub excess: f64,
+    pub deviation: f64,
+    pub noise: f64,
+    /// What of any queue may be noise, and whether all of this one may be.
+    pub may_be_noise: f64,
+    pub noisy: bool,
+    /// Whether some of what isn't ours is noise.
+    pub is_noise: bool,
+    /// By how much the delay rose at once beyond what may be noise.
+    pub rise: f64,
+    pub packet_time: f64,
+    pub window: f64,
+    /// The part of the round trip that isn't queue.
+    pub unqueued: f64,
+    pub background: f64,
+    /// Whether many flows with small windows seem to share the path.
+    pub in_crowd: bool,
+    /// Whether they may do so although the queue looks empty.
+    pub doubtful: bool,
+    /// A flow of weight w grows as w flows.
+    pub weight: f64,
+    pub random: u32,
+}
+
+/// What a round trip led to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Found {
+    Nothing,
+    /// A drain has ended, and this remained above the base round-trip time.
+    Drained(f64),
+    /// This remained above the base round-trip time in drain after drain: it isn't ours.
+    Background(f64, f64),
+    /// The delay rose at once, and this remained above the base round-trip time: the path seems to be longer.
+    Longer(f64),
+    /// Others are at work: back to this window; and what remained.
+    Others(f64, f64),
+    /// Beside others, and loss is heavy: this part of the window remains.
+    Loss(f64),
+}
