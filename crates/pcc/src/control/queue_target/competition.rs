@@ -97,7 +97,7 @@ pub(super) struct Competition {
     /// So many drains of a small flow in a row changed nothing at all.
     in_vain: u32,
     /// By how much the delay rose at once in the last round trip, in seconds.
-    rise: f64,
+    pub rise: f64,
     since_cut: u32,
 }
 
@@ -308,7 +308,8 @@ impl Competition {
         let [before, remaining] = [drain.plan.before, remains].map(|excess| excess - view.noise);
         let grew = self.failures >= BACKGROUND && remains > GREW * self.remained + view.packet_time;
         let emptied = !grew && remaining <= (EMPTIED * before).max(view.packet_time);
-        let others = grew || remaining > (self.config.others * before).max(view.packet_time);
+        let stayed = grew || remaining > (self.config.others * before).max(view.packet_time);
+        let others = stayed && view.is_considerable(remains);
         if emptied && drain.plan.at_first - view.noise <= GONE * before {
             return Found::Drained(noise);
         }
@@ -349,30 +350,8 @@ impl Competition {
 #[cfg(test)]
 mod tests {
     use super::super::drain;
+    use super::super::view::tests::view;
     use super::*;
-
-    fn view(rtt: f64, weight: f64, noise: f64) -> View {
-        View {
-            now: 1.0,
-            rtt,
-            base: rtt - 0.02,
-            excess: 0.02,
-            deviation: 0.0,
-            noise,
-            may_be_noise: 0.0,
-            noisy: false,
-            is_noise: false,
-            rise: 0.0,
-            packet_time: 0.001,
-            window: 100.0,
-            unqueued: 0.5,
-            background: 0.0,
-            in_crowd: true,
-            doubtful: false,
-            weight,
-            random: 0,
-        }
-    }
 
     fn competition() -> Competition {
         Competition::new(DrainConfig::default(), GrowthConfig::default(), 100.0, 0.0)
@@ -422,6 +401,22 @@ mod tests {
             "ours went away"
         );
         assert_eq!(found(100.0, &[(0.02, 0.015), (0.02, 0.015), (0.03, 0.018)]), Found::Others(100.0, 0.018));
+    }
+
+    #[test]
+    fn on_a_long_path_a_short_queue_is_nobodys() {
+        // What the third drain finds, after which 15 ms of 20 ms remained, on a path that takes so many seconds.
+        let third = |base| {
+            let mut competition = competition();
+            let view = View { base, rtt: base + 0.02, ..view(0.04, 1.0, 0.0) };
+            let found = (0..FAILURES).map(|_| {
+                competition.drain = Some(ended(0.02, 0.02, 0.015, 25.0));
+                competition.end_drain(&view)
+            });
+            found.last()
+        };
+        assert_eq!(third(0.1), Some(Found::Others(100.0, 0.015)));
+        assert_eq!(third(0.6), Some(Found::Drained(0.015)));
     }
 
     #[test]

@@ -1,5 +1,9 @@
 //! What the search for others sees in a round trip, and what it finds.
 
+/// Others don't keep a queue of less than this part of the base round-trip time: on a path that is longer than theirs it is one that flows
+/// with shorter round trips let swing.
+const CONSIDERABLE: f64 = 1.0 / 32.0;
+
 /// What is known at the end of a round trip; times in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
@@ -31,6 +35,13 @@ pub(super) struct View {
     pub random: u32,
 }
 
+impl View {
+    /// Whether what stands is enough to be a queue that others keep.
+    pub fn is_considerable(&self, excess: f64) -> bool {
+        excess > CONSIDERABLE * self.base
+    }
+}
+
 /// What a round trip led to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Found {
@@ -45,4 +56,33 @@ pub(super) enum Found {
     Others(f64, f64),
     /// Beside others, and loss is heavy: this part of the window remains.
     Loss(f64),
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::View;
+
+    /// What a flow sees in a crowd in whose queue it has 20 ms.
+    pub fn view(rtt: f64, weight: f64, noise: f64) -> View {
+        View {
+            now: 1.0,
+            rtt,
+            base: rtt - 0.02,
+            excess: 0.02,
+            deviation: 0.0,
+            noise,
+            may_be_noise: 0.0,
+            noisy: false,
+            is_noise: false,
+            rise: 0.0,
+            packet_time: 0.001,
+            window: 100.0,
+            unqueued: 0.5,
+            background: 0.0,
+            in_crowd: true,
+            doubtful: false,
+            weight,
+            random: 0,
+        }
+    }
 }

@@ -8,6 +8,8 @@ pub(super) const LEAST: f64 = 2.0;
 const STEADY_ROUNDS: u32 = 3;
 /// Down, the window goes this part of the way in a round trip.
 const DOWN: f64 = 0.1;
+/// With a longer round trip it goes further in each, but takes away no more than this part of itself.
+const MOST_DOWN: f64 = 0.04;
 /// Up, it goes this part of the way to what was delivered before.
 const UP: f64 = 0.25;
 /// After so many round trips without a queue the path is wider than all that was seen of it: up, the window goes by this part of it in a round trip,
@@ -35,8 +37,10 @@ impl Window {
     }
 
     /// Moves towards `target` by the part of a round trip's step that `acked` packets are; up by at most a part `fastest` of the window in
-    /// a round trip, down by at most twice that. With `known` packets the path was full before; none while there is a queue.
-    pub fn step(&mut self, target: f64, known: f64, acked: f64, fastest: f64) {
+    /// a round trip, down by at most twice that. With `known` packets the path was full before; none while there is a queue. The round trip
+    /// is so many times `longer` than that of a flow for which all of this is made: who sees the same queue gives up the same part of its rate
+    /// in the same time, which takes the square of that in a round trip.
+    pub fn step(&mut self, target: f64, known: f64, acked: f64, fastest: f64, longer: f64) {
         let up = target >= self.packets;
         if up != self.up {
             (self.up, self.velocity, self.rounds) = (up, 1.0, 0);
@@ -48,7 +52,9 @@ impl Window {
             let step = if known > 0.0 { larger(step, self.packets * self.part_of_empty()) } else { step };
             self.packets += step * part;
         } else {
-            let step = larger(self.velocity, DOWN * (self.packets - target));
+            let excess = self.packets - target;
+            let of_longer = smaller(smaller(DOWN * longer * longer, 1.0) * excess, MOST_DOWN * self.packets);
+            let step = larger(larger(self.velocity, DOWN * excess), of_longer);
             let step = smaller(step, larger(self.packets * 2.0 * fastest, 1.0));
             self.packets = larger(self.packets - step * part, target);
         }
@@ -98,7 +104,7 @@ mod tests {
         let mut window = Window::new(64_000.0);
         for _ in 0..rounds {
             let packets = window.packets;
-            window.step(packets + 3.0, known, packets, 0.25);
+            window.step(packets + 3.0, known, packets, 0.25, 1.0);
             window.on_round(empty);
         }
         window.packets
@@ -112,5 +118,22 @@ mod tests {
         assert_eq!(grown(after, true, 0.0), grown(after, false, 0.0), "not while there is a queue now");
         let last = grown(after + 3, true, 1.0) / grown(after + 2, true, 1.0);
         assert!((1.9..=2.0).contains(&last), "it doubles at most: {last}");
+    }
+
+    #[test]
+    fn who_sees_the_same_queue_gives_up_the_same_part_of_its_rate_in_the_same_time() {
+        // The part of a window of 1000 packets that is given up in a second because of a queue of so many seconds.
+        let given_up = |rtt: f64, queue: f64| {
+            let mut window = Window::new(1000.0);
+            window.step(1000.0 * (1.0 - queue / rtt), 0.0, 1000.0, 0.25, rtt / 0.04);
+            (1000.0 - window.packets) / 1000.0 / rtt
+        };
+        let short = given_up(0.04, 0.002);
+        for rtt in [0.08, 0.12] {
+            assert!((given_up(rtt, 0.002) / short - 1.0).abs() < 1e-9, "{rtt}");
+        }
+        assert!(given_up(0.02, 0.002) > short, "a shorter one goes a tenth of the way all the same");
+        assert!((given_up(0.2, 0.05) * 0.2 - 0.04).abs() < 1e-9, "a long queue may be that of others");
+        assert!((given_up(0.2, 0.1) * 0.2 - 0.05).abs() < 1e-9, "a tenth of the way in any case");
     }
 }
