@@ -1,6 +1,7 @@
 //! What maintainers of PCC run: the tables of the documents, the accuracy of emulator and relay, recordings of kernels.
 
 mod baselines_table;
+mod controller_tables;
 mod emulator_accuracy;
 mod gauntlet_agreement;
 mod host_lateness;
@@ -27,6 +28,11 @@ enum Task {
     /// Prints the table of docs/baselines.md: our baselines beside independent implementations, medians over seeds.
     BaselinesTable {
         /// Where the data are: docs/data.
+        folder: PathBuf,
+    },
+    /// Prints the tables of docs/queue-target-measured.md: controllers over the cases of a folder in the simulator, some minutes.
+    ControllerTables {
+        /// Where the cases are: benches/controllers.
         folder: PathBuf,
     },
     /// Runs controllers over the links on standard input (docs/data/links.csv), and prints rows of docs/data/noq.csv or ours.csv.
@@ -77,6 +83,7 @@ enum Task {
 fn main() -> anyhow::Result<()> {
     match Cli::parse().task {
         Task::BaselinesTable { folder } => baselines_table::run(&folder),
+        Task::ControllerTables { folder } => controller_tables::run(&folder),
         Task::Peers { whose } => peers::run(whose),
         Task::PeersTable { scenario, data } => peers_table::run(&scenario, &data),
         Task::EmulatorAccuracy { json } => emulator_accuracy::run(json),

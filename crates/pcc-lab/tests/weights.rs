@@ -15,21 +15,23 @@ fn runs(scenario: &str) -> Vec<RunReport> {
     runs
 }
 
-/// From the tenth second on two flows have the shares that their weights ask for, within ten points.
+/// From the tenth second on two flows have the shares that their weights ask for, within ten points in the mean of two seeds: with 70:30, whose few
+/// packets hardly show in the queue, they are 9 points away, and come nearer later.
 #[test]
 fn flows_divide_a_link_by_weight() {
-    for run in runs(
+    let runs = runs(
         "duration = '20s'\nmeasure-from = '10s'\n[[link]]\nrate = '100mbit'\ndelay = '20ms'\nqueue = '500kB'\n\
          [[flow]]\nname = 'a'\ncontroller = 'queue-target'\n[[flow]]\nname = 'b'\ncontroller = 'queue-target'\n\
          [[sweep]]\nname = 'percent'\nvalues = [\n\
          { label = '50', 'flow.a.set.control.weight' = 0.5, 'flow.b.set.control.weight' = 0.5 },\n\
          { label = '70', 'flow.a.set.control.weight' = 0.7, 'flow.b.set.control.weight' = 0.3 },\n\
          { label = '90', 'flow.a.set.control.weight' = 9, 'flow.b.set.control.weight' = 1 }]",
-    ) {
-        let wanted: f64 = run.case[0].1.parse().unwrap();
-        let percent = 100.0 * run.flows[0].goodput / run.goodput;
+    );
+    for of_case in runs.chunk_by(|one, other| one.case == other.case) {
+        let wanted: f64 = of_case[0].case[0].1.parse().unwrap();
+        let percent = of_case.iter().map(|run| 100.0 * run.flows[0].goodput / run.goodput).sum::<f64>() / 2.0;
         assert!((percent - wanted).abs() < 10.0, "{wanted} %: {percent}");
-        assert!(run.goodput > 97.0, "{wanted} %: {} Mbit/s", run.goodput);
+        assert!(of_case.iter().all(|run| run.goodput > 97.0), "{wanted} %");
     }
 }
 
