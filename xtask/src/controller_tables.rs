@@ -53,6 +53,7 @@ pub fn run(folder: &Path) -> anyhow::Result<()> {
         }
         println!("{heading}:\n\n| | `{}` |\n|---|{}", CONTROLLERS.join("` | `"), "---|".repeat(CONTROLLERS.len()));
         let file = folder.join(part).join(file).with_extension("toml");
+        eprintln!("{}", file.display());
         let columns: Vec<Vec<(String, String)>> =
             CONTROLLERS.iter().map(|controller| column(&file, controller, cell)).collect::<anyhow::Result<_>>()?;
         for (row, (label, _)) in columns[0].iter().enumerate() {
@@ -100,7 +101,7 @@ fn shown(runs: &[RunReport], cell: Cell) -> String {
         Cell::Jain => format!("{:.2}; {delay:.0} ms, {loss:.1} %", over(&|run| run.jain.unwrap_or(f64::NAN))),
         Cell::Share => format!("{:.2}", over(&|run| goodput(run, is_under_test) / goodput(run, |_| true))),
         Cell::Completion => {
-            let time = over(&|run| median(tested(run).filter_map(|flow| flow.fct_mean).collect()).unwrap_or(f64::NAN));
+            let time = over(&|run| tested(run).find_map(|flow| flow.fct_mean).unwrap_or(f64::NAN));
             format!("{time:.0} ms, {loss:.1} %")
         }
     }

@@ -29,7 +29,8 @@ fn flows_divide_a_link_by_weight() {
     );
     for of_case in runs.chunk_by(|one, other| one.case == other.case) {
         let wanted: f64 = of_case[0].case[0].1.parse().unwrap();
-        let percent = of_case.iter().map(|run| 100.0 * run.flows[0].goodput / run.goodput).sum::<f64>() / 2.0;
+        let percent = of_case.iter().map(|run| 100.0 * run.flows[0].goodput / run.goodput).sum::<f64>();
+        let percent = percent / of_case.len() as f64;
         assert!((percent - wanted).abs() < 10.0, "{wanted} %: {percent}");
         assert!(of_case.iter().all(|run| run.goodput > 97.0), "{wanted} %");
     }

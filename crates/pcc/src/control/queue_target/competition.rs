@@ -309,7 +309,7 @@ impl Competition {
         let grew = self.failures >= BACKGROUND && remains > GREW * self.remained + view.packet_time;
         let emptied = !grew && remaining <= (EMPTIED * before).max(view.packet_time);
         let stayed = grew || remaining > (self.config.others * before).max(view.packet_time);
-        let others = stayed && view.is_considerable(remains);
+        let others = stayed && view.may_be_of_others(remains);
         if emptied && drain.plan.at_first - view.noise <= GONE * before {
             return Found::Drained(noise);
         }

@@ -89,7 +89,7 @@ impl Default for NoiseConfig {
     serde(rename_all = "kebab-case", deny_unknown_fields)
 )]
 pub struct GrowthConfig {
-    /// A flow with a longer round-trip time than this, in seconds, grows as fast as one with it.
+    /// A flow with a longer round-trip time than this, in seconds, grows as fast as one with it, and gives way to a queue as fast, whoever keeps it.
     pub rtt: f64,
     /// Loss in excess of the background that ends growth, in 0..=1.
     pub loss: f64,

@@ -371,7 +371,9 @@ impl RateControl for QueueTargetControl {
                         let far = self.competition.competes && FAR * self.window.packets < target;
                         let fastest = if self.delay.has_background() && !far { CAREFUL } else { FAST };
                         let known = if queue <= packet_time { self.pipe() } else { 0.0 };
-                        self.window.step(target, known, packets, fastest, self.times_longer(queue));
+                        // Asked for only where it matters: this is once per acknowledgement.
+                        let longer = if target < self.window.packets { self.times_longer(queue) } else { 1.0 };
+                        self.window.step(target, known, packets, fastest, longer);
                         self.window.packets =
                             self.window.packets.clamp(LEAST, smaller(MOST, larger(self.loss.cap, LEAST)));
                     }

@@ -2,7 +2,7 @@
 
 /// Others don't keep a queue of less than this part of the base round-trip time: on a path that is longer than theirs it is one that flows
 /// with shorter round trips let swing.
-const CONSIDERABLE: f64 = 1.0 / 32.0;
+const OF_OTHERS: f64 = 1.0 / 32.0;
 
 /// What is known at the end of a round trip; times in seconds.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +37,8 @@ pub(super) struct View {
 
 impl View {
     /// Whether what stands is enough to be a queue that others keep.
-    pub fn is_considerable(&self, excess: f64) -> bool {
-        excess > CONSIDERABLE * self.base
+    pub fn may_be_of_others(&self, excess: f64) -> bool {
+        excess > OF_OTHERS * self.base
     }
 }
 
