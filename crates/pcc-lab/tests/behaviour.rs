@@ -150,6 +150,19 @@ fn a_long_round_trip_is_no_advantage() {
     assert!(ten > 0.6, "{ten}");
 }
 
+/// Start-up on a long path ends at its first queue, and leaves the window that fills the path. Before it did, 10 s of 50 Mbit/s and 300 ms carried
+/// 36.1 Mbit/s with 3.1 % loss; with it 39.1 and 2.0 %.
+#[test]
+fn start_up_fills_a_long_path() {
+    let scenario = "duration = '10s'\n[[link]]\nrate = '50mbit'\ndelay = '150ms'\nqueue = '500kB'\n\
+                    [[flow]]\ncontroller = 'queue-target'";
+    for seed in 1..=3 {
+        let report = run(scenario, seed);
+        let loss = report.flows[0].loss;
+        assert!(report.goodput > 37.5 && loss < 0.025, "{} Mbit/s, loss {loss}", report.goodput);
+    }
+}
+
 /// The same seed gives the same bytes, on one thread or two.
 #[test]
 fn a_seed_gives_the_same_run() {

@@ -39,7 +39,7 @@ use competition::Competition;
 use delay::Delay;
 use loss::Loss;
 use rounds::{Round, Rounds};
-use start::{Start, Verdict};
+use start::{LONG_PATH, Start, Verdict};
 use window::{LEAST, Window};
 use yielding::{Before, Yielding};
 
@@ -56,6 +56,8 @@ const FAR: f64 = 1.5;
 const SURE: f64 = 2.0;
 /// A window of which less is in flight isn't used, and doesn't grow.
 const USED: f64 = 0.7;
+/// What is delivered in this part of the smallest round-trip time tells the rate of a path that start-up fills.
+const TELLS: f64 = 0.05;
 /// Who yields forgets the smallest round-trip time after so many seconds (BBR, 2016; Copa, NSDI 2018): else it would yield for ever to a
 /// path that became longer.
 const FORGETS: f64 = 10.0;
@@ -181,16 +183,22 @@ impl QueueTargetControl {
     }
 
     fn leave_start(&mut self, now: Time) {
-        let rate = self.start.take().map_or(0.0, |start| start.best_without_queue());
+        let base = self.delay.base();
+        let start = self.start.take();
+        let rate = start.map_or(0.0, |start| start.best_without_queue());
         let is_first = self.probe.is_none();
+        // The round trip that filled the path isn't over, and had twice as many packets as the one before.
+        let fills = start.is_some_and(|start| start.fills_long_path(base));
+        let so_far = if fills { self.rounds.rate_so_far(now, TELLS * base) } else { 0.0 };
+        let bandwidth = larger(self.rounds.bandwidth(), so_far);
         let back = self.end_probe(rate);
         if is_first {
             self.settled = 0;
-            let window = rate * self.delay.base() / self.packet;
+            let window = rate * base / self.packet;
             self.competition = Competition::new(self.config.drain, self.config.growth, window, now.as_secs_f64());
         }
-        let noise = self.rounds.bandwidth() * self.delay.background() / self.packet;
-        self.jump(back.unwrap_or(self.pipe() + noise + self.wanted), now);
+        let delay = self.delay.base() + self.delay.background();
+        self.jump(back.unwrap_or(bandwidth * delay / self.packet + self.wanted), now);
         self.loss.start_over();
     }
 
@@ -367,7 +375,11 @@ impl RateControl for QueueTargetControl {
                     let wanted = self.wanted * self.loss.room + self.competition.more;
                     // The packets that don't wait, and those that should: the fixed point is the utility's optimum.
                     let target = self.window.packets * (1.0 - queue / larger(standing, 1e-6)) + wanted;
-                    if target < self.window.packets || self.used {
+                    // On a long path it takes long until a smaller window has any effect; until then the queue says nothing of it.
+                    let has_effect =
+                        base <= LONG_PATH || path.in_flight as f64 <= (self.window.packets + 1.0) * self.packet;
+                    let moves = if target < self.window.packets { has_effect } else { self.used };
+                    if moves {
                         let far = self.competition.competes && FAR * self.window.packets < target;
                         let fastest = if self.delay.has_background() && !far { CAREFUL } else { FAST };
                         let known = if queue <= packet_time { self.pipe() } else { 0.0 };

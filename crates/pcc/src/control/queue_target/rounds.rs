@@ -60,6 +60,12 @@ impl Rounds {
         if self.acked < FEW { 0.0 } else { f64::from(self.lost) / f64::from(self.lost.saturating_add(self.acked)) }
     }
 
+    /// What is delivered in the round trip under way, in bytes/s, once so many `seconds` tell; zero before.
+    pub fn rate_so_far(&self, now: Time, seconds: f64) -> f64 {
+        let time = now.since(self.began).max(self.newest_sent.since(self.sent_before)).as_secs_f64();
+        if time > 0.0 && time >= seconds { self.bytes as f64 / time } else { 0.0 }
+    }
+
     /// Takes in the end of a batch, with the bytes in flight before it; returns the round trip if one has passed.
     pub fn on_batch(&mut self, now: Time, in_flight: u64) -> Option<Round> {
         self.in_flight = self.in_flight.max(in_flight);

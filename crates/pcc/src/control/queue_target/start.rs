@@ -29,6 +29,11 @@ const PAUSE_PART: f64 = 0.25;
 const PAUSE_ROUNDS: u32 = 2;
 const PAUSES: u32 = 3;
 
+/// On a path of so many seconds a queue of this part of a long one ends it at once, if there was none until the last two round trips: what overshoots
+/// takes long to go away. On a shorter one some other flow's queue may be part of the round trip.
+pub(super) const LONG_PATH: f64 = 0.2;
+const EARLY: f64 = 0.25;
+
 /// More loss than this ends it whatever the delay says.
 const HEAVY_LOSS: f64 = 0.3;
 /// Loss beyond that of the round trip before by this much, with a queue, ends it at once, too.
@@ -67,6 +72,8 @@ pub(super) struct Start {
     noise: f64,
     /// The largest delivery rate before there was a queue.
     best_without_queue: f64,
+    /// Whether there was a queue in this round trip, in the one before, and before that.
+    queued: (bool, bool, bool),
     /// What a queue is in a later start-up, in seconds.
     grown: Option<f64>,
     /// Packets that initial windows of others have brought in this round trip, and in the one before.
@@ -95,6 +102,11 @@ impl Start {
     /// The largest delivery rate before there was a queue, in bytes/s.
     pub fn best_without_queue(&self) -> f64 {
         self.best_without_queue
+    }
+
+    /// Whether it is the first one on a path with a long round trip, of `base` seconds, that had no queue until the last two round trips filled it.
+    pub fn fills_long_path(&self, base: f64) -> bool {
+        self.grown.is_none() && base > LONG_PATH && !self.queued.2
     }
 
     /// Whether `queue` seconds are one, in a base round-trip time of `base` seconds with packets of `packet_time`.
@@ -138,13 +150,23 @@ impl Start {
 
     /// Between round trips only a long queue ends start-up, or a queue with much more loss than in the round trip before. The window has
     /// `packets`; up to `noise` seconds of the queue may be noise.
-    pub fn on_batch(&self, packets: f64, queue: f64, base: f64, packet_time: f64, loss: f64, noise: f64) -> Verdict {
+    pub fn on_batch(
+        &mut self,
+        packets: f64,
+        queue: f64,
+        base: f64,
+        packet_time: f64,
+        loss: f64,
+        noise: f64,
+    ) -> Verdict {
+        self.queued.0 |= self.is_queue(queue, base, packet_time);
         if self.paused > 0 {
             return Verdict::Go;
         }
         let in_doubt = self.grown.is_none() && packets < FEW && noise > IN_DOUBT * queue;
         let queue = queue - self.not_ours(2.0, noise, base);
-        let long = !in_doubt && queue > base * self.config.long_queue && self.is_queue(queue, base, packet_time);
+        let part = self.config.long_queue * if self.fills_long_path(base) { EARLY } else { 1.0 };
+        let long = !in_doubt && queue > base * part && self.is_queue(queue, base, packet_time);
         let queued = loss > self.loss + NEW_LOSS && self.is_queue(queue, base, packet_time);
         if (long || queued) && self.rounds >= FIRST_ROUNDS { Verdict::Leave } else { Verdict::Go }
     }
@@ -160,6 +182,8 @@ impl Start {
         noise: f64,
     ) -> Verdict {
         self.rounds += 1;
+        let (now, last, before) = self.queued;
+        self.queued = (false, now, last || before);
         if self.paused > 0 {
             self.paused -= 1;
             return Verdict::Hold;
@@ -254,8 +278,24 @@ mod tests {
         assert!(leaves(40.0, 0.01), "too little of it may be noise");
         assert!(!leaves(40.0, 0.025));
         assert!(leaves(400.0, 0.025), "many packets");
-        let later = Start { rounds: 5, ..Start::again(StartConfig::default(), 1e6, 0.01) };
+        let mut later = Start { rounds: 5, ..Start::again(StartConfig::default(), 1e6, 0.01) };
         assert_eq!(later.on_batch(40.0, 0.05, BASE, 0.0001, 0.0, 0.025), Verdict::Leave, "a probe knows the noise");
+    }
+
+    #[test]
+    fn on_a_long_path_a_short_queue_ends_it_if_it_is_the_first() {
+        let short = |start: &mut Start, base| start.on_batch(320.0, base / 12.0, base, 0.0001, 0.0, 0.0);
+        assert_eq!(short(&mut after(5), BASE), Verdict::Go, "a shorter path");
+        let long = 2.5 * BASE;
+        assert_eq!(short(&mut after(5), long), Verdict::Leave);
+        let mut start = after(3);
+        assert_eq!(short(&mut start, BASE), Verdict::Go);
+        for (rounds, fills) in [(1, true), (2, false), (9, false)] {
+            while start.rounds < 3 + rounds {
+                of_round(&mut start, 160, 0, true);
+            }
+            assert_eq!(start.fills_long_path(long), fills, "a queue {rounds} round trips before");
+        }
     }
 
     #[test]
