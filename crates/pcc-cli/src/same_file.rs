@@ -27,11 +27,6 @@ impl Identity {
         }
     }
 
-    /// The device and the inode.
-    pub fn place(&self) -> (u64, u64) {
-        (self.device, self.inode)
-    }
-
     /// The length of the file in bytes.
     pub fn size(&self) -> u64 {
         self.size

@@ -91,14 +91,17 @@ pub fn stay(staging: &Staging, entry: &Entry, same: Same, rules: Rules) -> Resul
         Same::ByTime if is_mode => return Ok(()),
         _ => {}
     }
-    let file = match (open_in_place(staging, entry), same) {
-        (Ok((file, now)), Same::ByContent(identity)) if now == identity => file,
-        (_, Same::ByContent(_)) => return Err(changed_here(entry)),
+    let opened = open_in_place(staging, entry);
+    let is_same = |file: &File, now| match same {
+        Same::ByContent(identity) => now == identity,
         // Somebody may have put another in its place just now.
-        (Ok((_, now)), Same::ByTime) if now.place() != (there.dev(), there.ino()) => return Err(changed_here(entry)),
-        (Ok((file, _)), Same::ByTime) => file,
+        Same::ByTime => Metadata::from_file(file).is_ok_and(|opened| is_as_listed(staging, entry, &opened)),
+    };
+    let file = match opened {
+        Ok((file, now)) if is_same(&file, now) => file,
         // Not even its owner may read it.
-        (Err(_), Same::ByTime) => return Ok(()),
+        Err(_) if same == Same::ByTime => return Ok(()),
+        _ => return Err(changed_here(entry)),
     };
     if let What::File { mtime, .. } = entry.what
         && !is_in_place
