@@ -176,6 +176,11 @@ impl QueueTargetControl {
         window.clamp(LEAST, MOST)
     }
 
+    /// Whether what the queue says is of this window. On a long path it takes long until a smaller one has any effect.
+    fn has_effect(&self, path: &PathState) -> bool {
+        self.delay.base() <= LONG_PATH || path.in_flight as f64 <= (self.window.packets + 1.0) * self.packet
+    }
+
     fn set_limits(&mut self) {
         let bytes = self.current_window() * self.packet;
         let (starting, capped) = (self.start.is_some(), self.loss.cap.is_finite());
@@ -375,10 +380,7 @@ impl RateControl for QueueTargetControl {
                     let wanted = self.wanted * self.loss.room + self.competition.more;
                     // The packets that don't wait, and those that should: the fixed point is the utility's optimum.
                     let target = self.window.packets * (1.0 - queue / larger(standing, 1e-6)) + wanted;
-                    // On a long path it takes long until a smaller window has any effect; until then the queue says nothing of it.
-                    let has_effect =
-                        base <= LONG_PATH || path.in_flight as f64 <= (self.window.packets + 1.0) * self.packet;
-                    let moves = if target < self.window.packets { has_effect } else { self.used };
+                    let moves = if target < self.window.packets { self.has_effect(path) } else { self.used };
                     if moves {
                         let far = self.competition.competes && FAR * self.window.packets < target;
                         let fastest = if self.delay.has_background() && !far { CAREFUL } else { FAST };
