@@ -152,12 +152,6 @@ impl Pcc {
         }
     }
 
-    /// The same with the smoothed round-trip time, which costs less: once for each acknowledgement.
-    fn path_now(&self, now: Time) -> PathState {
-        let rtt = self.srtt();
-        PathState { now, mtu: self.mtu, rtt, min_rtt: rtt, in_flight: self.monitor.in_flight() }
-    }
-
     fn srtt(&self) -> Duration {
         self.monitor.srtt().unwrap_or(INITIAL_RTT)
     }
@@ -312,7 +306,7 @@ impl CongestionControl for Pcc {
     fn on_batch_end(&mut self, now: Time) {
         self.monitor.end_batch();
         if self.limits.is_some()
-            && let Some(limits) = self.control.on_batch(&*self.utility, &self.path_now(now))
+            && let Some(limits) = self.control.on_batch(&*self.utility, now, self.monitor.in_flight())
         {
             (self.limits, self.pacing) = (Some(limits), limits.rate);
         }
@@ -352,7 +346,7 @@ impl CongestionControl for Pcc {
 
     fn in_flight_cap(&self) -> u64 {
         match self.limits {
-            Some(limits) => limits.in_flight,
+            Some(limits) => limits.in_flight.get(),
             None => {
                 let bytes = (self.pacing.bytes_per_sec() * self.in_flight_seconds) as u64;
                 bytes.saturating_add(MIN_IN_FLIGHT_PACKETS * self.mtu)

@@ -20,6 +20,7 @@ use crate::monitor::{IntervalPlan, Measurement, Role};
 use crate::units::{Rate, Time};
 use crate::utility::Utility;
 use core::fmt::Debug;
+use core::num::NonZeroU64;
 use core::time::Duration;
 
 /// What is known of the path when an interval is planned or judged.
@@ -51,7 +52,7 @@ pub struct Limits {
     /// The pacing rate.
     pub rate: Rate,
     /// The most bytes that may be in flight.
-    pub in_flight: u64,
+    pub in_flight: NonZeroU64,
 }
 
 /// The phase a controller is in.
@@ -115,9 +116,9 @@ pub trait RateControl: Debug + Send + Sync {
         let _ = mtu;
     }
 
-    /// A batch is complete; its intervals have not been judged yet. Returns the limits from now on, if it sets them itself.
-    fn on_batch(&mut self, utility: &dyn Utility, path: &PathState) -> Option<Limits> {
-        let _ = (utility, path);
+    /// A batch is complete, and `in_flight` bytes remain; its intervals have not been judged yet. Returns the limits from now on, if it sets them itself.
+    fn on_batch(&mut self, utility: &dyn Utility, now: Time, in_flight: u64) -> Option<Limits> {
+        let _ = (utility, now, in_flight);
         None
     }
 

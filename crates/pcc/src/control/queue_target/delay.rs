@@ -12,6 +12,8 @@ const STANDING_SECONDS: f64 = 0.02;
 const STANDING_PACKETS: f64 = 8.0;
 /// Acknowledgements may come in bundles; the standing queue is seen over so many gaps between them at least.
 const GAPS: f64 = 1.5;
+/// They come seldom if the gaps take more than this part of the round trip.
+const SELDOM: f64 = 0.5;
 /// What may be noise for who yields: so many times the mean step. With more it takes more beside others, with less it yields to noise.
 const NOISE_STEPS: f64 = 8.0;
 /// The background follows what is less than it with a gain of one part in so many.
@@ -77,8 +79,8 @@ pub(super) struct Delay {
     gap: f64,
     longest_gap: f64,
     last_batch: Option<f64>,
-    /// When the newest acknowledged packet was sent.
-    newest: Time,
+    /// When the newest acknowledged packet was sent, in seconds.
+    newest: f64,
     /// By how much the delay rose at once since that was asked last.
     rise: f64,
 }
@@ -113,8 +115,8 @@ impl Delay {
             return;
         }
         self.batch.packets = 0;
+        let (oldest, newest, now) = (oldest.as_secs_f64(), newest.as_secs_f64(), now.as_secs_f64());
         self.held_up.add(oldest, newest, packets, now);
-        let now = now.as_secs_f64();
         let smoothed = self.smoothed.map_or(rtt, |smoothed| smoothed + (rtt - smoothed) / 8.0);
         self.smoothed = Some(smoothed);
         if let Some(last) = self.last.replace(rtt) {
@@ -128,11 +130,11 @@ impl Delay {
         let window = larger(smaller(smoothed / 2.0, STANDING_SECONDS), STANDING_PACKETS * packet_time);
         let window = larger(window, GAPS * self.gap);
         let rise = smallest - self.standing();
-        let apart = oldest.seconds_since(self.newest);
+        let apart = oldest - self.newest;
         if self.standing() > 0.0 && gap >= WHILE_SILENT * rise && rise >= AT_ONCE * apart {
             self.rise = larger(self.rise, rise);
         }
-        self.newest = self.newest.max(newest);
+        self.newest = larger(self.newest, newest);
         self.standing.update(now, smallest, window);
         self.base.update(now, smallest, self.memory);
         let part = gap / larger(larger(smoothed, gap), f64::MIN_POSITIVE);
@@ -148,6 +150,11 @@ impl Delay {
     pub fn on_round(&mut self) {
         let longest = core::mem::take(&mut self.longest_gap);
         self.gap += (longest - self.gap) / 4.0;
+    }
+
+    /// Whether acknowledgements come in bunches that are further apart than a part of the round trip.
+    pub fn is_seldom_seen(&self) -> bool {
+        self.gap > SELDOM * self.base()
     }
 
     /// By how much the delay rose at once since that was taken.
@@ -287,13 +294,8 @@ mod tests {
         let mut delay = Delay::new(f64::INFINITY, NoiseConfig::default());
         for bunch in 0..100 {
             for number in 0..5 {
-                let sent = 10_000_000 * bunch + 1_000_000 * number;
-                delay.held_up.add(
-                    Time::from_nanos(sent),
-                    Time::from_nanos(sent),
-                    1,
-                    Time::from_nanos(10_000_000 * bunch + 30_000_000),
-                );
+                let sent = 0.01 * f64::from(bunch) + 0.001 * f64::from(number);
+                delay.held_up.add(sent, sent, 1, 0.01 * f64::from(bunch) + 0.03);
             }
         }
         delay.base.update(0.0, 0.02, delay.memory);

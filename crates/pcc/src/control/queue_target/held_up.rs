@@ -2,7 +2,7 @@
 //! a queue, for a queue lets them go one after the other. It does so at once if many flows that filled it stop together, but that is rare.
 
 use super::config::NoiseConfig;
-use crate::units::{Time, decayed, larger, smaller};
+use crate::units::{decayed, larger, smaller};
 
 /// A packet counts as much as one in so many that were before; in the usual mean, in so many of those.
 const MEMORY: f64 = 15.0;
@@ -15,7 +15,7 @@ const UNUSUAL: f64 = 5.0;
 pub(super) struct HeldUp {
     config: NoiseConfig,
     /// When the newest packet was sent, and when it was acknowledged.
-    newest: Option<(Time, Time)>,
+    newest: Option<(f64, f64)>,
     /// How much longer the first of those that arrive together waited than the newest.
     longer: f64,
     /// The mean of that over packets, the largest mean so far, and the usual one.
@@ -35,7 +35,7 @@ impl HeldUp {
     /// Takes in `packets` packets that were acknowledged at once: when the oldest and the newest were sent, and when that was. Those that
     /// are older than the ones before tell nothing.
     #[inline]
-    pub fn add(&mut self, oldest: Time, newest: Time, packets: u32, acked: Time) {
+    pub fn add(&mut self, oldest: f64, newest: f64, packets: u32, acked: f64) {
         let Some((before, last)) = self.newest else {
             self.newest = Some((newest, acked));
             return;
@@ -44,9 +44,8 @@ impl HeldUp {
             return;
         }
         self.newest = Some((newest, acked));
-        let oldest = oldest.max(before);
-        let (apart, gap) = (oldest.seconds_since(before), acked.seconds_since(last));
-        let span = newest.seconds_since(oldest);
+        let oldest = larger(oldest, before);
+        let (apart, gap, span) = (oldest - before, acked - last, newest - oldest);
         let first = if gap <= self.config.together * apart { self.longer + apart - gap } else { 0.0 };
         self.longer = first + span;
         let (held_up, packets) = (first + span / 2.0, f64::from(packets));
@@ -71,9 +70,8 @@ mod tests {
     fn noise(waits: impl IntoIterator<Item = f64>) -> f64 {
         let mut held_up = HeldUp::default();
         for (number, wait) in waits.into_iter().enumerate() {
-            let sent = 1_000_000 * number as u64;
-            let (sent, acked) = (Time::from_nanos(sent), Time::from_nanos(sent + 40_000_000 + (wait * 1e6) as u64));
-            held_up.add(sent, sent, 1, acked);
+            let sent = 0.001 * number as f64;
+            held_up.add(sent, sent, 1, sent + 0.04 + 0.001 * wait);
         }
         held_up.noise()
     }

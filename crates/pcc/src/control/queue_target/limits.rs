@@ -3,6 +3,7 @@
 use super::QueueTargetConfig;
 use crate::control::Limits;
 use crate::units::{Rate, larger, smaller};
+use core::num::NonZeroU64;
 
 /// The round-trip time that is assumed before the first sample, in seconds.
 pub(super) const INITIAL_RTT: f64 = 0.1;
@@ -26,17 +27,18 @@ pub(super) fn of_window(
     packet: f64,
 ) -> Limits {
     let seconds = larger(rtt.unwrap_or(INITIAL_RTT), SHORTEST);
-    let rate = match (starting, rtt) {
-        (true, None) if config.first_rate.is_zero() => bytes / FIRST_SECONDS,
-        (true, _) => START_PACING * bytes / seconds,
-        (false, _) if capped => smaller(config.pacing, CAPPED_PACING) * bytes / seconds,
-        (false, _) => config.pacing * bytes / seconds,
+    // Of a window in a second.
+    let part = match (starting, rtt) {
+        (true, None) if config.first_rate.is_zero() => 1.0 / FIRST_SECONDS,
+        (true, _) => START_PACING / seconds,
+        (false, _) if capped => smaller(config.pacing, CAPPED_PACING) / seconds,
+        (false, _) => config.pacing / seconds,
     };
     // No more than the largest rate fills.
     let most = 2.0 * config.bounds.max.bytes_per_sec() * seconds + 2.0 * packet;
     Limits {
-        rate: config.bounds.clamp(Rate::from_bits_per_sec(8.0 * rate)),
-        in_flight: larger(smaller(bytes, most), 1.0) as u64,
+        rate: config.bounds.clamp(Rate::from_bits_per_sec(8.0 * part * bytes)),
+        in_flight: NonZeroU64::new(smaller(bytes, most) as u64).unwrap_or(NonZeroU64::MIN),
     }
 }
 

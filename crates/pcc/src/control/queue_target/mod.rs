@@ -36,6 +36,7 @@ use crate::monitor::{IntervalPlan, Measurement, Role};
 use crate::units::{Rate, Time, larger, smaller};
 use crate::utility::Utility;
 use competition::Competition;
+use core::num::NonZeroU64;
 use delay::Delay;
 use loss::Loss;
 use rounds::{Round, Rounds};
@@ -52,8 +53,6 @@ const FAST: f64 = 0.25;
 const CAREFUL: f64 = 0.08;
 /// Beside others it need not be careful while the target is this many times the window.
 const FAR: f64 = 1.5;
-/// What stands is a queue for sure if it is so many times what may be noise, or rose at once.
-const SURE: f64 = 2.0;
 /// A window of which less is in flight isn't used, and doesn't grow.
 const USED: f64 = 0.7;
 /// What is delivered in this part of the smallest round-trip time tells the rate of a path that start-up fills.
@@ -117,7 +116,7 @@ impl QueueTargetControl {
             acked: 0,
             used: true,
             queued: false,
-            limits: Limits { rate: Rate::ZERO, in_flight: 0 },
+            limits: Limits { rate: Rate::ZERO, in_flight: NonZeroU64::MIN },
             config,
         };
         control.window.jump(control.first_window());
@@ -149,12 +148,6 @@ impl QueueTargetControl {
         self.delay.queue()
     }
 
-    /// How many times longer the round trip is than that of a flow which the window's moves are made for; once if what stands may be no queue.
-    fn times_longer(&self, queue: f64) -> f64 {
-        let doubt = larger(self.delay.noise(), larger(self.delay.rise(), self.competition.rise));
-        if queue > SURE * doubt { self.delay.base() / self.config.growth.rtt } else { 1.0 }
-    }
-
     fn is_draining(&self) -> bool {
         self.competition.drain_window().is_some()
     }
@@ -172,13 +165,12 @@ impl QueueTargetControl {
     /// The window that counts, in packets.
     fn current_window(&self) -> f64 {
         let window = self.full_window();
-        let window = self.competition.drain_window().map_or(window, |drain| smaller(window, drain));
-        window.clamp(LEAST, MOST)
+        self.competition.drain_window().map_or(window, |drain| smaller(window, drain).max(LEAST))
     }
 
     /// Whether what the queue says is of this window. On a long path it takes long until a smaller one has any effect.
-    fn has_effect(&self, path: &PathState) -> bool {
-        self.delay.base() <= LONG_PATH || path.in_flight as f64 <= (self.window.packets + 1.0) * self.packet
+    fn has_effect(&self, in_flight: u64) -> bool {
+        self.delay.base() <= LONG_PATH || in_flight as f64 <= (self.window.packets + 1.0) * self.packet
     }
 
     fn set_limits(&mut self) {
@@ -349,11 +341,11 @@ impl RateControl for QueueTargetControl {
         self.set_limits();
     }
 
-    fn on_batch(&mut self, utility: &dyn Utility, path: &PathState) -> Option<Limits> {
+    fn on_batch(&mut self, utility: &dyn Utility, now: Time, in_flight: u64) -> Option<Limits> {
         let acked = core::mem::take(&mut self.acked);
         if acked > 0 {
             let packet_time = self.packet_time();
-            self.delay.on_batch(path.now, packet_time);
+            self.delay.on_batch(now, packet_time);
             let (queue, standing, base) = (self.queue(), self.delay.standing(), self.delay.base());
             let packets = acked as f64 / self.packet;
             if let Some(start) = &mut self.start {
@@ -368,33 +360,31 @@ impl RateControl for QueueTargetControl {
                 }
                 let (window, loss) = (self.window.packets, self.rounds.loss());
                 if start.on_batch(window, queue, base, packet_time, loss, noise) == Verdict::Leave {
-                    self.leave_start(path.now);
+                    self.leave_start(now);
                 } else if self.used && start.grows() {
                     self.window.packets = (self.window.packets + packets).min(MOST);
                 }
             } else {
                 let excess = self.delay.excess();
-                self.competition.on_batch(path.now.as_secs_f64(), excess, packet_time, self.window.packets);
+                self.competition.on_batch(now.as_secs_f64(), excess, packet_time, self.window.packets);
                 self.queued |= queue > packet_time;
                 if !self.is_draining() && !self.loss.is_testing() {
                     let wanted = self.wanted * self.loss.room + self.competition.more;
                     // The packets that don't wait, and those that should: the fixed point is the utility's optimum.
                     let target = self.window.packets * (1.0 - queue / larger(standing, 1e-6)) + wanted;
-                    let moves = if target < self.window.packets { self.has_effect(path) } else { self.used };
+                    let moves = if target < self.window.packets { self.has_effect(in_flight) } else { self.used };
                     if moves {
                         let far = self.competition.competes && FAR * self.window.packets < target;
                         let fastest = if self.delay.has_background() && !far { CAREFUL } else { FAST };
                         let known = if queue <= packet_time { self.pipe() } else { 0.0 };
-                        // Asked for only where it matters: this is once per acknowledgement.
-                        let longer = if target < self.window.packets { self.times_longer(queue) } else { 1.0 };
-                        self.window.step(target, known, packets, fastest, longer);
+                        self.window.step(target, known, packets, fastest, base / self.config.growth.rtt);
                         self.window.packets =
                             self.window.packets.clamp(LEAST, smaller(MOST, larger(self.loss.cap, LEAST)));
                     }
                 }
             }
-            if let Some(round) = self.rounds.on_batch(path.now, path.in_flight.saturating_add(acked)) {
-                self.on_round(&round, utility, path.now);
+            if let Some(round) = self.rounds.on_batch(now, in_flight.saturating_add(acked)) {
+                self.on_round(&round, utility, now);
             }
         }
         self.set_limits();

@@ -19,6 +19,8 @@ pub(super) struct View {
     pub noisy: bool,
     /// Whether some of what isn't ours is noise.
     pub is_noise: bool,
+    /// Whether acknowledgements come in bunches so seldom that a few round trips show little of the delay.
+    pub bunched: bool,
     /// By how much the delay rose at once beyond what may be noise.
     pub rise: f64,
     pub packet_time: f64,
@@ -74,6 +76,7 @@ pub(super) mod tests {
             may_be_noise: 0.0,
             noisy: false,
             is_noise: false,
+            bunched: false,
             rise: 0.0,
             packet_time: 0.001,
             window: 100.0,

@@ -1,0 +1,243 @@
+use super::super::drain;
+use super::super::view::tests::view;
+use super::*;
+
+fn competition() -> Competition {
+    Competition::new(DrainConfig::default(), GrowthConfig::default(), 100.0, 0.0)
+}
+
+/// The packets that a flow of this weight adds beside others in so many round trips of so many seconds without loss.
+fn grown(weight: f64, rounds: u32, rtt: f64) -> f64 {
+    let mut competition = competition();
+    (competition.competes, competition.until_drain) = (true, DRAIN_EVERY);
+    let round = Round { rate: 1e6, lost: 0, acked: 100, in_flight: 120_000 };
+    for _ in 0..rounds {
+        assert_eq!(competition.on_round(&round, &view(rtt, weight, 0.0)), Found::Nothing);
+    }
+    competition.more
+}
+
+/// A drain before which so many seconds stood, and after which so many remained.
+fn ended(before: f64, at_first: f64, remains: f64, window: f64) -> Drain {
+    let plan = Plan { now: 0.0, window, before, at_first, is_deep: false, after_rise: false };
+    let mut drain = Drain::new(plan);
+    (0..3).for_each(|_| drain.on_round(remains, 0.0));
+    drain
+}
+
+/// What the last of some drains finds, by a flow of so many packets: so many seconds stood before each, and so many remained.
+fn found(packets: f64, drains: &[(f64, f64)]) -> Found {
+    let mut competition = Competition::new(DrainConfig::default(), GrowthConfig::default(), packets, 0.0);
+    let mut noise = 0.0;
+    drains.iter().fold(Found::Nothing, |_, (before, remains)| {
+        competition.drain = Some(ended(*before, *before, *remains, packets / 4.0));
+        let found = competition.end_drain(&view(0.04, 1.0, noise));
+        if let Found::Background(_, remains) = found {
+            noise = remains;
+        }
+        found
+    })
+}
+
+#[test]
+fn what_grows_from_drain_to_drain_is_a_queue_of_others() {
+    let background = Found::Background(100.0, 0.015);
+    assert_eq!(found(100.0, &[(0.02, 0.015)]), Found::Drained(0.015), "once it may be chance");
+    assert_eq!(found(100.0, &[(0.02, 0.015), (0.02, 0.015)]), background);
+    assert_eq!(found(100.0, &[(0.02, 0.015), (0.02, 0.015), (0.03, 0.016)]), Found::Drained(0.016), "ours went away");
+    assert_eq!(found(100.0, &[(0.02, 0.015), (0.02, 0.015), (0.03, 0.018)]), Found::Others(100.0, 0.018));
+}
+
+#[test]
+fn on_a_long_path_a_short_queue_is_nobodys() {
+    // What the third drain finds, after which 15 ms of 20 ms remained, on a path that takes so many seconds.
+    let third = |base| {
+        let mut competition = competition();
+        let view = View { base, rtt: base + 0.02, ..view(0.04, 1.0, 0.0) };
+        let found = (0..FAILURES).map(|_| {
+            competition.drain = Some(ended(0.02, 0.02, 0.015, 25.0));
+            competition.end_drain(&view)
+        });
+        found.last()
+    };
+    assert_eq!(third(0.1), Some(Found::Others(100.0, 0.015)));
+    assert_eq!(third(0.6), Some(Found::Drained(0.015)));
+}
+
+#[test]
+fn a_queue_that_had_gone_before_the_drain_says_nothing() {
+    let competes_after = |at_first| {
+        let mut competition = competition();
+        (competition.competes, competition.failures) = (true, 3);
+        competition.drain = Some(ended(0.02, at_first, 0.0, 25.0));
+        assert_eq!(competition.end_drain(&view(0.04, 1.0, 0.0)), Found::Drained(0.0));
+        (competition.competes, competition.failures)
+    };
+    assert_eq!(competes_after(0.02), (false, 0), "the drain emptied it");
+    assert_eq!(competes_after(0.01), (true, 3), "others let it go");
+}
+
+#[test]
+fn a_delay_that_rose_at_once_is_tried_by_a_drain() {
+    let round = Round { rate: 1e6, lost: 0, acked: 100, in_flight: 120_000 };
+    let after = |rise, excess, remains| {
+        let mut competition = competition();
+        let view = View { rise, ..view(0.06, 1.0, 0.0) };
+        competition.on_round(&round, &view);
+        competition.on_round(&round, &View { excess, rise: 0.0, ..view });
+        let drains = competition.drain_window().is_some();
+        let ended = View { now: 2.0, excess: remains, rise: 0.0, ..view };
+        (drains, (0..drain::ROUNDS).map(|_| competition.on_round(&round, &ended)).last())
+    };
+    assert_eq!(after(0.03, 0.03, 0.03), (true, Some(Found::Longer(0.03))));
+    assert_eq!(after(0.03, 0.03, 0.005), (true, Some(Found::Drained(0.005))), "the path had paused");
+    assert!(!after(0.03, 0.01, 0.01).0, "it is over");
+    assert!(!after(0.008, 0.03, 0.03).0, "too little");
+}
+
+#[test]
+fn what_stays_in_a_deep_drain_is_noise() {
+    let round = Round { rate: 1e6, lost: 0, acked: 100, in_flight: 120_000 };
+    let mut competition = competition();
+    competition.mean = 0.02;
+    let view = View { is_noise: true, in_crowd: false, unqueued: 1.0, ..view(0.04, 1.0, 0.02) };
+    // The window of a drain, and whether it told that there is only noise, if so much remains in it.
+    let mut drained = |remains| {
+        competition.begin_drain(&view, false);
+        let window = competition.drain_window().unwrap_or_default();
+        let ended = View { now: 2.0, excess: remains, ..view };
+        (0..drain::ROUNDS).for_each(|_| {
+            competition.on_round(&round, &ended);
+        });
+        (window.round(), competition.only_noise)
+    };
+    assert_eq!(drained(0.01), (48.0, false), "half of the round trip is taken out, and half of it was ours");
+    assert_eq!(drained(0.02), (48.0, true), "all of it stays");
+    for _ in 0..BELIEVED {
+        assert_eq!(drained(0.02), (95.0, true), "believed for a while");
+    }
+    assert_eq!(drained(0.02), (48.0, true), "and tried again");
+    assert_eq!(drained(0.01), (95.0, false), "something goes away");
+    assert_eq!(drained(0.02), (48.0, true), "so that the next one is deep again");
+    competition.until_deep = 0;
+    competition.begin_drain(&View { bunched: true, ..view }, false);
+    assert_eq!(competition.drain_window().map(f64::round), Some(95.0), "too few acknowledgements would tell");
+}
+
+#[test]
+fn no_flow_drains_because_it_began_late() {
+    let round = Round { rate: 1e6, lost: 0, acked: 100, in_flight: 120_000 };
+    let drains = |began| {
+        let mut competition = Competition::new(DrainConfig::default(), GrowthConfig::default(), 100.0, began);
+        competition.on_round(&round, &View { now: 9.0, ..view(0.04, 1.0, 0.0) });
+        competition.drain_window().is_some()
+    };
+    assert_eq!([6.9, 8.9].map(drains), [true, false], "a drain comes after two seconds");
+}
+
+#[test]
+fn noise_makes_a_drain_urgent() {
+    let round = Round { rate: 1e6, lost: 0, acked: 100, in_flight: 120_000 };
+    let ms = |number: u32| 0.04 * f64::from(number);
+    // Round trips until a drain begins, with the window and what stands in each.
+    let rounds = |view: View, seen: &dyn Fn(u32) -> (f64, f64)| {
+        let mut competition = competition();
+        competition.on_batch(0.0, 0.02, 0.001, 100.0);
+        (1..100).find(|number| {
+            let (window, excess) = seen(*number);
+            competition.on_round(&round, &View { now: ms(*number), window, excess, ..view });
+            competition.drain_window().is_some()
+        })
+    };
+    let view = View { in_crowd: false, ..view(0.04, 1.0, 0.02) };
+    assert_eq!(rounds(view, &|_| (100.0, 0.02)), Some(51), "two seconds");
+    assert_eq!(rounds(View { noisy: true, ..view }, &|_| (100.0, 0.02)), Some(5), "all of it may be noise");
+    let noise = View { is_noise: true, ..view };
+    let in_vain = |number: u32| (if number > 9 { 40.0 } else { 100.0 }, 0.02);
+    assert_eq!(rounds(noise, &in_vain), Some(10), "yielded in vain to what may be noise");
+    assert_eq!(rounds(view, &in_vain), Some(51), "and to what isn't");
+    let helps =
+        |number: u32| if number > 9 { (100.0 - 4.0 * f64::from(number.min(24) - 9), 0.002) } else { (100.0, 0.02) };
+    assert_eq!(rounds(noise, &helps), Some(51), "what was given up took the queue away");
+    assert_eq!(rounds(noise, &|number| (in_vain(number).0 / 10.0, 0.02)), Some(51), "a small flow may be one of many");
+}
+
+#[test]
+fn a_drain_because_of_a_longer_path_isnt_the_first() {
+    let is_first_after = |after_rise| {
+        let mut competition = competition();
+        competition.begin_drain(&view(0.04, 1.0, 0.0), after_rise);
+        competition.is_first
+    };
+    assert_eq!([true, false].map(is_first_after), [true, false]);
+}
+
+#[test]
+fn noise_in_the_queue_leaves_it_empty() {
+    let is_empty = |is_noise| {
+        let competition = Competition { mean: 0.0202, ..competition() };
+        competition.is_empty(&View { is_noise, ..view(0.04, 1.0, 0.02) })
+    };
+    assert_eq!([true, false].map(is_empty), [true, false]);
+}
+
+#[test]
+fn where_there_is_noise_it_takes_more_drains_to_find_others() {
+    let drains = |is_noise| {
+        let mut competition = competition();
+        (1..20).find(|_| {
+            competition.drain = Some(ended(0.02, 0.02, 0.015, 25.0));
+            competition.remained = 0.0;
+            let view = View { is_noise, ..view(0.04, 1.0, 0.001) };
+            matches!(competition.end_drain(&view), Found::Others(..))
+        })
+    };
+    assert_eq!([false, true].map(drains), [Some(FAILURES), Some(FAILURES_IN_NOISE)]);
+}
+
+#[test]
+fn who_may_be_one_of_a_crowd_drains_although_the_queue_looks_empty() {
+    let round = Round { rate: 1e6, lost: 1, acked: 10, in_flight: 12_000 };
+    let drain_of = |doubtful, in_crowd| {
+        let mut competition = Competition::new(DrainConfig::default(), GrowthConfig::default(), 10.0, 0.0);
+        let view = View { now: 9.0, excess: 0.0, window: 10.0, doubtful, in_crowd, ..view(0.04, 1.0, 0.0) };
+        competition.on_round(&round, &view);
+        assert_eq!(competition.has_drained(), competition.drain_window().is_some());
+        competition.drain_window()
+    };
+    assert_eq!(drain_of(false, false), None, "the queue is empty");
+    assert_eq!(drain_of(true, false), Some(0.95 * 10.0 * 0.5));
+    assert_eq!(drain_of(true, true), Some(LEAST), "the delay of the empty path may be another");
+}
+
+#[test]
+fn who_cannot_drain_learns_nothing() {
+    let drains = [(0.02, 0.02), (0.02, 0.02), (0.03, 0.03)];
+    assert_eq!(found(16.0, &drains), Found::Others(16.0, 0.03));
+    assert_eq!(found(6.0, &drains), Found::Drained(0.03), "a quarter of it is less than the fewest packets");
+}
+
+#[test]
+fn heavy_loss_takes_less_of_a_window_that_isnt_one_of_many() {
+    let left = |window, lost| {
+        let mut competition = Competition { competes: true, until_drain: DRAIN_EVERY, since_cut: 9, ..competition() };
+        let round = Round { rate: 1e6, lost, acked: 100 - lost, in_flight: 120_000 };
+        competition.on_round(&round, &View { window, ..view(0.04, 1.0, 0.0) })
+    };
+    assert_eq!([left(60.0, 8), left(60.0, 4)], [Found::Loss(0.7), Found::Nothing]);
+    assert_eq!([left(70.0, 8), left(70.0, 90)], [Found::Loss(0.96), Found::Loss(0.7)]);
+}
+
+#[test]
+fn beside_others_a_flow_of_weight_three_grows_as_three() {
+    let [one, three] = [1.0, 3.0].map(|weight| grown(weight, 10, 0.04));
+    assert!(one > 10.0, "{one}");
+    assert!((three - 3.0 * one).abs() < 1e-9);
+}
+
+#[test]
+fn beside_others_a_longer_round_trip_is_no_reason_to_grow_more_slowly() {
+    let [short, long, longest] = [(20, 0.04), (5, 0.16), (1, 10.0)].map(|(rounds, rtt)| grown(1.0, rounds, rtt));
+    assert!((0.8..1.25).contains(&(long / short)), "{long} {short}");
+    assert_eq!(longest, 25.0, "a quarter of the window");
+}
