@@ -103,7 +103,7 @@ pub(super) struct Competition {
     /// So many drains of a small flow in a row changed nothing at all.
     in_vain: u32,
     /// By how much the delay rose at once in the last round trip, in seconds.
-    rise: f64,
+    pub rise: f64,
     since_cut: u32,
 }
 

@@ -53,6 +53,8 @@ const FAST: f64 = 0.25;
 const CAREFUL: f64 = 0.08;
 /// Beside others it need not be careful while the target is this many times the window.
 const FAR: f64 = 1.5;
+/// What stands is a queue for sure if it is so many times what may be noise, or rose at once.
+const SURE: f64 = 2.0;
 /// A window of which less is in flight isn't used, and doesn't grow.
 const USED: f64 = 0.7;
 /// What is delivered in this part of the smallest round-trip time tells the rate of a path that start-up fills.
@@ -146,6 +148,12 @@ impl QueueTargetControl {
 
     fn queue(&self) -> f64 {
         self.delay.queue()
+    }
+
+    /// How many times longer the round trip is than that of a flow which the window's moves are made for; once if what stands may be no queue.
+    fn times_longer(&self, queue: f64) -> f64 {
+        let doubt = larger(self.delay.noise(), larger(self.delay.rise(), self.competition.rise));
+        if queue > SURE * doubt { self.delay.base() / self.config.growth.rtt } else { 1.0 }
     }
 
     fn is_draining(&self) -> bool {
@@ -377,7 +385,9 @@ impl RateControl for QueueTargetControl {
                         let far = self.competition.competes && FAR * self.window.packets < target;
                         let fastest = if self.delay.has_background() && !far { CAREFUL } else { FAST };
                         let known = if queue <= packet_time { self.pipe() } else { 0.0 };
-                        self.window.step(target, known, packets, fastest, base / self.config.growth.rtt);
+                        // Asked for only where it matters: this is once per acknowledgement.
+                        let longer = if target < self.window.packets { self.times_longer(queue) } else { 1.0 };
+                        self.window.step(target, known, packets, fastest, longer);
                         self.window.packets =
                             self.window.packets.clamp(LEAST, smaller(MOST, larger(self.loss.cap, LEAST)));
                     }
