@@ -276,10 +276,10 @@ impl Competition {
         if loss > view.background + self.growth.loss && self.since_cut > 2 {
             self.more *= self.growth.decrease;
             self.since_cut = 0;
-            let excess = loss - view.background;
-            if excess > HEAVY {
-                let of_excess = if Loss::is_large(view.window) { 1.0 - OF_EXCESS * excess } else { 0.0 };
-                return Found::Loss(larger(of_excess, self.growth.decrease));
+            let beyond = loss - view.background;
+            if beyond > HEAVY {
+                let left = if Loss::is_large(view.window) { 1.0 - OF_EXCESS * beyond } else { 0.0 };
+                return Found::Loss(larger(left, self.growth.decrease));
             }
         } else {
             self.more += self.grown(view);
