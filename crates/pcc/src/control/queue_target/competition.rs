@@ -54,7 +54,7 @@ const FASTEST: f64 = 0.25;
 /// Loss in excess of the background that takes as much of the whole window as of the additional packets, since a background that is the
 /// whole of a full queue wouldn't.
 const HEAVY: f64 = 0.05;
-/// A window so large that it isn't one of many loses only this part of that excess: BBR loses as much whatever others send.
+/// A window so large that it isn't one of many gives up only this part of that excess: BBR loses as much whatever others send.
 const OF_EXCESS: f64 = 0.5;
 /// A drain that took nothing away although it was deep is believed for so many drains.
 const BELIEVED: u32 = 7;
@@ -214,8 +214,8 @@ impl Competition {
         // What is taken for noise may have become a queue that all of the kind keep: now and then a drain takes out as much, where
         // acknowledgements come often enough to show what that does.
         let empty = view.base / (view.base + self.mean);
-        let may_be = view.is_noise && !view.bunched && !view.in_crowd;
-        let is_deep = self.until_deep == 0 && may_be && !after_rise && empty < view.unqueued;
+        let is_asked = self.until_deep == 0 && view.is_noise && empty < view.unqueued;
+        let is_deep = is_asked && !after_rise && !view.in_crowd && !view.bunched;
         self.until_deep = self.until_deep.saturating_sub(1);
         let part = self.config.part * if is_deep { empty } else { view.unqueued };
         self.drain = Some(Drain::new(Plan {
@@ -278,8 +278,9 @@ impl Competition {
             self.since_cut = 0;
             let beyond = loss - view.background;
             if beyond > HEAVY {
-                let left = if Loss::is_large(view.window) { 1.0 - OF_EXCESS * beyond } else { 0.0 };
-                return Found::Loss(larger(left, self.growth.decrease));
+                let least = self.growth.decrease;
+                let is_large = Loss::is_large(view.window);
+                return Found::Loss(if is_large { larger(1.0 - OF_EXCESS * beyond, least) } else { least });
             }
         } else {
             self.more += self.grown(view);

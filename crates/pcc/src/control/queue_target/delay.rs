@@ -12,8 +12,8 @@ const STANDING_SECONDS: f64 = 0.02;
 const STANDING_PACKETS: f64 = 8.0;
 /// Acknowledgements may come in bundles; the standing queue is seen over so many gaps between them at least.
 const GAPS: f64 = 1.5;
-/// They come seldom if the gaps take more than this part of the round trip.
-const SELDOM: f64 = 0.5;
+/// They come in bunches if the gaps take more than this part of the round trip.
+const BUNCHED_PART: f64 = 0.5;
 /// What may be noise for who yields: so many times the mean step. With more it takes more beside others, with less it yields to noise.
 const NOISE_STEPS: f64 = 8.0;
 /// The background follows what is less than it with a gain of one part in so many.
@@ -153,8 +153,8 @@ impl Delay {
     }
 
     /// Whether acknowledgements come in bunches that are further apart than a part of the round trip.
-    pub fn is_seldom_seen(&self) -> bool {
-        self.gap > SELDOM * self.base()
+    pub fn is_bunched(&self) -> bool {
+        self.gap > BUNCHED_PART * self.base()
     }
 
     /// By how much the delay rose at once since that was taken.

@@ -14,7 +14,7 @@ const UNUSUAL: f64 = 5.0;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HeldUp {
     config: NoiseConfig,
-    /// When the newest packet was sent, and when it was acknowledged.
+    /// When the newest packet was sent, and when it was acknowledged, in seconds.
     newest: Option<(f64, f64)>,
     /// How much longer the first of those that arrive together waited than the newest.
     longer: f64,
@@ -32,8 +32,8 @@ impl HeldUp {
         HeldUp { config, ..HeldUp::default() }
     }
 
-    /// Takes in `packets` packets that were acknowledged at once: when the oldest and the newest were sent, and when that was. Those that
-    /// are older than the ones before tell nothing.
+    /// Takes in `packets` packets that were acknowledged at once: when the oldest and the newest were sent, and when that was, in seconds.
+    /// Those that are older than the ones before tell nothing.
     #[inline]
     pub fn add(&mut self, oldest: f64, newest: f64, packets: u32, acked: f64) {
         let Some((before, last)) = self.newest else {

@@ -23,7 +23,7 @@ impl QueueTargetControl {
             may_be_noise: self.delay.noise(),
             noisy: self.delay.may_be_all_noise(self.competition.latest()),
             is_noise: self.config.competes && self.delay.is_noise(),
-            bunched: self.delay.is_seldom_seen(),
+            bunched: self.delay.is_bunched(),
             rise: self.delay.take_rise() - self.delay.noise(),
             packet_time: self.packet_time(),
             window,
