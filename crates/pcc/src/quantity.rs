@@ -37,9 +37,9 @@ impl Units {
         let text = text.trim();
         let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
         let (digits, unit) = text.split_at(end);
-        let number: f64 = digits
-            .parse()
-            .map_err(|_| QuantityError(format!("this does not start with a number; write for example {example}")))?;
+        let wrong = if text.starts_with('-') { "is negative" } else { "does not start with a number" };
+        let number: f64 =
+            digits.parse().map_err(|_| QuantityError(format!("this {wrong}; write for example {example}")))?;
         let unit = unit.trim().to_ascii_lowercase();
         if unit.is_empty() {
             return Err(QuantityError(format!("the unit is missing; write for example {example}")));
@@ -93,6 +93,6 @@ mod tests {
             "the unit \"mb\" is unknown; known are kbit, mbit or gbit (per second), for example 42mbit"
         );
         assert_eq!(rate("fast").unwrap_err(), "this does not start with a number; write for example 42mbit");
-        assert_eq!(rate("-1mbit").unwrap_err(), "this does not start with a number; write for example 42mbit");
+        assert_eq!(rate("-1mbit").unwrap_err(), "this is negative; write for example 42mbit");
     }
 }
