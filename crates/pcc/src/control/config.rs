@@ -32,7 +32,7 @@ impl ControlConfig {
         match self {
             ControlConfig::Allegro(config) => Box::new(AllegroControl::new(config.clone(), seed)),
             ControlConfig::Vivace(config) => Box::new(VivaceControl::new(config.clone(), seed)),
-            ControlConfig::QueueTarget(config) => Box::new(QueueTargetControl::new(config.clone(), seed)),
+            ControlConfig::QueueTarget(config) => Box::new(QueueTargetControl::new(config.clone())),
         }
     }
 

@@ -6,7 +6,7 @@ mod tests;
 
 use super::config::{DrainConfig, GrowthConfig};
 use super::drain::{Drain, Plan};
-use super::loss::Loss;
+use super::loss::{CROWDED, Loss};
 use super::rounds::Round;
 use super::view::{Found, View};
 use super::window::LEAST;
@@ -42,13 +42,12 @@ const RISE_PACKETS: f64 = 6.0;
 const STILL_THERE: f64 = 0.7;
 /// The path is longer if it then is so by this part of the base round-trip time, and as many packet times.
 const LONGER_PART: f64 = 0.1;
-/// A common time is waited for for so many times the time between drains at most.
+/// A common time is waited for for so many times the time between drains at most; by who competes, or may be one of many, for longer, since
+/// what one does alone tells little there.
 const LATEST: f64 = 1.5;
+const LATEST_OF_MANY: f64 = 3.0;
 /// A queue of less than this part of a round trip is empty.
 const NOTHING: f64 = 0.01;
-/// Beside others a drain comes after so many round trips, and some.
-const DRAIN_EVERY: u32 = 32;
-const DRAIN_SPREAD: u32 = 8;
 /// Beside others the window grows by this part of itself in a round trip at most.
 const FASTEST: f64 = 0.25;
 /// Loss in excess of the background that takes as much of the whole window as of the additional packets, since a background that is the
@@ -95,7 +94,6 @@ pub(super) struct Competition {
     failures: u32,
     /// What remained of the last one that failed, in seconds.
     remained: f64,
-    until_drain: u32,
     drain: Option<Drain>,
     /// How many drains come before the next deep one, and whether the last of those took nothing away: what stands is noise, not ours.
     until_deep: u32,
@@ -130,7 +128,6 @@ impl Competition {
             yielded_in_vain: false,
             failures: 0,
             remained: 0.0,
-            until_drain: 0,
             drain: None,
             until_deep: 0,
             in_vain: 0,
@@ -180,7 +177,9 @@ impl Competition {
 
     /// Whether this is a time at which all flows that share the queue can do something together.
     pub fn is_due(&self, view: &View) -> bool {
-        view.now - self.lowest.1 > self.patience(view) || view.now - self.drained > LATEST * self.patience(view)
+        let of_many = self.competes || view.window < CROWDED;
+        let (patience, latest) = (self.patience(view), if of_many { LATEST_OF_MANY } else { LATEST });
+        view.now - self.lowest.1 > patience || view.now - self.drained > latest * patience
     }
 
     /// Whether the queue is empty, so that there is nobody to wait for.
@@ -231,7 +230,6 @@ impl Competition {
         (self.yielding, self.yielded_in_vain) = (Yielding::to(YIELDED, 1), false);
         self.done(view.now);
         self.has_drained = true;
-        self.until_drain = DRAIN_EVERY + view.random % DRAIN_SPREAD;
     }
 
     /// Takes in a round trip.
@@ -267,8 +265,7 @@ impl Competition {
             }
             return Found::Nothing;
         }
-        self.until_drain = self.until_drain.saturating_sub(1);
-        if self.until_drain == 0 {
+        if self.is_due(view) {
             self.begin_drain(view, false);
             return Found::Nothing;
         }

@@ -23,7 +23,7 @@ const INCREASE: f64 = 0.5;
 const SMALL_IN_CROWD: f64 = 12.0;
 const INCREASE_IN_CROWD: f64 = 0.2;
 /// It takes a few dozen round trips without loss until such a cap allows more than so many packets.
-const CROWDED: f64 = 24.0;
+pub(super) const CROWDED: f64 = 24.0;
 /// For so many intervals and round trips such a cap is new.
 const NEW_CAP: u32 = 64;
 /// Loss of this part in a drain, in which all of a crowd send little, tells that too many packets are there nevertheless.

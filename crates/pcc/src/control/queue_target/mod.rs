@@ -67,7 +67,6 @@ const FORGETS: f64 = 10.0;
 #[derive(Debug)]
 pub struct QueueTargetControl {
     config: QueueTargetConfig,
-    rng: fastrand::Rng,
     /// The size of a packet in bytes, and its time at the bandwidth in seconds.
     packet: f64,
     packet_time: f64,
@@ -97,10 +96,9 @@ pub struct QueueTargetControl {
 }
 
 impl QueueTargetControl {
-    /// A control with random choices drawn from `seed`.
-    pub fn new(config: QueueTargetConfig, seed: u64) -> QueueTargetControl {
+    /// A control with this configuration. It makes no random choices.
+    pub fn new(config: QueueTargetConfig) -> QueueTargetControl {
         let mut control = QueueTargetControl {
-            rng: fastrand::Rng::with_seed(seed),
             packet: 1200.0,
             packet_time: 0.0,
             delay: Delay::new(if config.competes { f64::INFINITY } else { FORGETS }, config.noise),

@@ -32,7 +32,6 @@ impl QueueTargetControl {
             in_crowd: self.in_crowd(now),
             doubtful: self.loss.is_doubtful(),
             weight: self.config.weight.get(),
-            random: self.rng.u32(..),
         };
         let alone = self.competition.is_empty(&view) && Loss::is_large(self.window.packets);
         if !self.is_draining()

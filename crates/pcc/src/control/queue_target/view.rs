@@ -34,7 +34,6 @@ pub(super) struct View {
     pub doubtful: bool,
     /// A flow of weight w grows as w flows.
     pub weight: f64,
-    pub random: u32,
 }
 
 impl View {
@@ -85,7 +84,6 @@ pub(super) mod tests {
             in_crowd: true,
             doubtful: false,
             weight,
-            random: 0,
         }
     }
 }

@@ -9,7 +9,7 @@ fn competition() -> Competition {
 /// The packets that a flow of this weight adds beside others in so many round trips of so many seconds without loss.
 fn grown(weight: f64, rounds: u32, rtt: f64) -> f64 {
     let mut competition = competition();
-    (competition.competes, competition.until_drain) = (true, DRAIN_EVERY);
+    competition.competes = true;
     let round = Round { rate: 1e6, lost: 0, acked: 100, in_flight: 120_000 };
     for _ in 0..rounds {
         assert_eq!(competition.on_round(&round, &view(rtt, weight, 0.0)), Found::Nothing);
@@ -136,6 +136,27 @@ fn no_flow_drains_because_it_began_late() {
 }
 
 #[test]
+fn who_competes_or_may_be_one_of_many_waits_longer_for_the_others() {
+    // When a drain comes, in ms, with the lowest queue at this time, or with a lower one in each batch.
+    let due = |competes, window, lowest: Option<u32>| {
+        let mut competition = Competition { competes, ..competition() };
+        (1..9000).find(|ms| {
+            let now = f64::from(*ms) / 1000.0;
+            let queue = if lowest.is_none_or(|at| *ms == at) { 0.01 } else { 0.02 };
+            competition.on_batch(now, queue, 0.001, window);
+            competition.is_due(&View { now, window, ..view(0.04, 1.0, 0.0) })
+        })
+    };
+    let each = [(false, 100.0), (false, 20.0), (true, 100.0)];
+    assert_eq!(each.map(|(competes, window)| due(competes, window, None)), [3001, 6001, 6001].map(Some));
+    assert_eq!(
+        each.map(|(competes, window)| due(competes, window, Some(500))),
+        [2501; 3].map(Some),
+        "all see that one"
+    );
+}
+
+#[test]
 fn noise_makes_a_drain_urgent() {
     let round = Round { rate: 1e6, lost: 0, acked: 100, in_flight: 120_000 };
     let ms = |number: u32| 0.04 * f64::from(number);
@@ -220,7 +241,7 @@ fn who_cannot_drain_learns_nothing() {
 #[test]
 fn heavy_loss_takes_less_of_a_window_that_isnt_one_of_many() {
     let left = |window, lost| {
-        let mut competition = Competition { competes: true, until_drain: DRAIN_EVERY, since_cut: 9, ..competition() };
+        let mut competition = Competition { competes: true, since_cut: 9, ..competition() };
         let round = Round { rate: 1e6, lost, acked: 100 - lost, in_flight: 120_000 };
         competition.on_round(&round, &View { window, ..view(0.04, 1.0, 0.0) })
     };
