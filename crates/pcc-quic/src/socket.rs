@@ -31,6 +31,25 @@ struct Shared {
     gather: AtomicU64,
 }
 
+impl Shared {
+    fn send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
+        match self.state.try_send((&self.socket).into(), transmit) {
+            // Packets leave from the address that others came to. Where this machine has lost it, the connection goes on from
+            // another one: the kernel picks it, and QUIC migrates.
+            Err(error) if transmit.src_ip.is_some() && is_source_gone(&error) => {
+                self.state.try_send((&self.socket).into(), &Transmit { src_ip: None, ..transmit.clone() })
+            }
+            sent => sent,
+        }
+    }
+}
+
+/// Whether it may be so that the address to send from isn't of this machine any more.
+fn is_source_gone(error: &io::Error) -> bool {
+    // What Linux says depends on the version of IP and on its own.
+    matches!(error.kind(), ErrorKind::NetworkUnreachable | ErrorKind::AddrNotAvailable | ErrorKind::InvalidInput)
+}
+
 /// Watches a socket while it exists.
 // The replacement of `with_interest` is `unsafe`, for types that could hand out a descriptor they don't own. These can't.
 #[allow(deprecated)]
@@ -161,7 +180,7 @@ impl UdpSender for Sender {
             if let Some(full) = &self.full {
                 ready!(full.poll_write_ready(cx))?.clear_ready();
             }
-            match self.shared.state.try_send((&self.shared.socket).into(), transmit) {
+            match self.shared.send(transmit) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     if self.full.is_none() {
                         self.full = Some(watch(&self.shared.socket, Interest::WRITABLE)?);
@@ -210,7 +229,7 @@ impl Arrivals {
 mod tests {
     use super::*;
     use std::future::poll_fn;
-    use std::net::Ipv4Addr;
+    use std::net::{IpAddr, Ipv4Addr};
     use tokio::time::timeout;
 
     /// The wait after reads every `every` that found `packets` each.
@@ -278,16 +297,27 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn what_is_sent_arrives() {
+    /// Sends packets from this address to a socket, which reads them.
+    async fn send_from(src_ip: Option<IpAddr>) {
         let bind = || GatheringSocket::new(UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket"));
         let (left, mut right) = (bind().expect("a socket"), bind().expect("a socket"));
         let mut sender = left.create_sender();
         let destination = right.local_addr().expect("an address");
-        let transmit = Transmit { destination, ecn: None, contents: &[7; 50], segment_size: None, src_ip: None };
+        let transmit = Transmit { destination, ecn: None, contents: &[7; 50], segment_size: None, src_ip };
         for _ in 0..40 {
             poll_fn(|cx| sender.as_mut().poll_send(&transmit, cx)).await.expect("sent");
         }
         receive(&mut right, 40).await;
+    }
+
+    #[tokio::test]
+    async fn what_is_sent_arrives() {
+        send_from(None).await;
+    }
+
+    #[tokio::test]
+    async fn what_is_sent_from_an_address_that_is_gone_arrives() {
+        // For documentation (RFC 5737): no machine has it.
+        send_from(Some(Ipv4Addr::new(192, 0, 2, 1).into())).await;
     }
 }
