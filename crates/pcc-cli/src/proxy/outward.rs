@@ -42,8 +42,10 @@ impl Outward {
             let room = self.credit.limit - sent;
             tokio::select! {
                 biased;
-                granted = self.credit.next() => if granted.is_err() {
-                    return End::Reset;
+                granted = self.credit.next() => match granted {
+                    Ok(()) => {}
+                    Err(ReadError::ConnectionLost(_)) => return End::Lost,
+                    Err(_) => return End::Reset,
                 },
                 moved = buffer.advance(&mut program, &mut self.data, room), if room > 0 => match moved {
                     Ok(written) => {

@@ -175,6 +175,23 @@ async fn a_reset_may_come_instead_of_the_answer() {
 }
 
 #[tokio::test]
+async fn a_lost_connection_is_no_reset() {
+    let ends = ends().await;
+    let near = async {
+        let tunnel = Opener::new(ends.near.clone(), Memory::new()).ask(target()).await.unwrap();
+        // A program that says nothing.
+        let (program, _other) = duplex(1);
+        assert_eq!(tunnel.outward.send(program, &[], &AtomicU64::new(0)).await, End::Lost);
+    };
+    let far = async {
+        let mut wanted = Wanted::next(&ends.far).await.unwrap();
+        wanted.request().await.unwrap();
+        ends.far.connection().close(VarInt::from_u32(1), b"gone");
+    };
+    timeout(PATIENCE, async { tokio::join!(near, far) }).await.expect("it hangs");
+}
+
+#[tokio::test]
 async fn what_is_dropped_does_not_look_complete() {
     let ends = ends().await;
     let near = async { drop(Opener::new(ends.near.clone(), Memory::new()).open(target()).await.unwrap()) };
