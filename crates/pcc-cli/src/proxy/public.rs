@@ -6,9 +6,21 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// special purpose (RFC 6890 and IANA's registries of special-purpose addresses). An IPv6 address that stands for an IPv4
 /// address is what that one is.
 pub fn is_public(ip: IpAddr) -> bool {
-    match ip.to_canonical() {
+    match translated(ip) {
         IpAddr::V4(ip) => is_public_v4(ip),
         IpAddr::V6(ip) => is_public_v6(ip),
+    }
+}
+
+/// The IPv4 address that an IPv6 address stands for, be it here (RFC 4291 2.5.5.2) or behind a translator (RFC 6052 2.1); else
+/// the address itself.
+pub fn translated(ip: IpAddr) -> IpAddr {
+    match ip.to_canonical() {
+        IpAddr::V6(v6) => match v6.segments() {
+            [0x64, 0xff9b, 0, 0, 0, 0, high, low] => Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)).into(),
+            _ => ip,
+        },
+        v4 => v4,
     }
 }
 
@@ -25,8 +37,6 @@ fn is_public_v4(ip: Ipv4Addr) -> bool {
 
 fn is_public_v6(ip: Ipv6Addr) -> bool {
     match ip.segments() {
-        // Translated to IPv4 (RFC 6052).
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => is_public_v4((u32::from(high) << 16 | u32::from(low)).into()),
         // Protocols and Teredo (RFC 2928, RFC 4380), documentation (RFC 3849, RFC 9637), 6to4 (RFC 3056).
         [0x2001, 0..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] | [0x2002, ..] => false,
         // Global unicast (RFC 4291 2.4).

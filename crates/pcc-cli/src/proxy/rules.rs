@@ -1,8 +1,8 @@
 //! Where tunnels may lead.
 
-use super::public::is_public;
+use super::public::{is_public, translated};
 use super::target::Target;
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net};
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 use tokio::net::lookup_host;
@@ -37,7 +37,8 @@ impl FromStr for Allowed {
             port => Some(port.parse().ok().filter(|port| *port > 0).ok_or_else(wanted)?),
         };
         let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-        let network = |text: &str| text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from)).ok();
+        let network =
+            |text: &str| text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from)).ok().map(canonical);
         let host = match inner {
             Some(inner) => Host::Network(network(inner).ok_or_else(wanted)?),
             None => match network(host).filter(|net| matches!(net, IpNet::V4(_))) {
@@ -55,13 +56,23 @@ impl Allowed {
         if self.port.is_some_and(|port| port != address.port()) {
             return false;
         }
+        let ips = [address.ip(), translated(address.ip())];
         match &self.host {
-            Host::Network(network) => network.contains(&address.ip()),
+            Host::Network(network) => ips.iter().any(|ip| network.contains(ip)),
             Host::Name(name) => {
                 let found = lookup_host((name.as_str(), address.port())).await;
-                found.is_ok_and(|mut found| found.any(|found| found.ip().to_canonical() == address.ip()))
+                found.is_ok_and(|mut found| found.any(|found| ips.contains(&found.ip().to_canonical())))
             }
         }
+    }
+}
+
+/// A network of IPv4 addresses that is written as one of IPv6 addresses (RFC 4291 2.5.5.2), as one of IPv4.
+fn canonical(network: IpNet) -> IpNet {
+    const MAPPED: u8 = 96;
+    match (network.addr().to_canonical(), network.prefix_len().checked_sub(MAPPED)) {
+        (IpAddr::V4(v4), Some(prefix)) if network.addr().is_ipv6() => Ipv4Net::new_assert(v4, prefix).into(),
+        _ => network,
     }
 }
 
@@ -93,6 +104,7 @@ impl Rules {
 
 /// A machine with a public address is not public by that.
 fn is_of_this_machine(ip: IpAddr) -> bool {
+    let ip = translated(ip);
     // Where they can't be listed, none is known not to be.
     if_addrs::get_if_addrs().map_or(true, |interfaces| interfaces.iter().any(|interface| interface.ip() == ip))
 }
@@ -107,12 +119,30 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_not_public_must_be_named() {
-        let rules = rules(&["127.0.0.1:80", "10.1.0.0/16:22", "[fd00::/8]:443", "10.9.9.9:*"], false);
+        let rules = rules(
+            &[
+                "127.0.0.1:80",
+                "[::ffff:127.0.0.3]:80",
+                "[::ffff:127.0.1.0/120]:80",
+                "10.1.0.0/16:22",
+                "[64:ff9b::/96]:26",
+                "[fd00::/8]:443",
+                "10.9.9.9:*",
+            ],
+            false,
+        );
         for (address, allowed) in [
             ("127.0.0.1:80", true),
             ("[::ffff:127.0.0.1]:80", true),
             ("127.0.0.1:81", false),
             ("127.0.0.2:80", false),
+            ("127.0.0.3:80", true),
+            ("127.0.1.7:80", true),
+            ("[64:ff9b::10.1.200.3]:22", true),
+            ("[64:ff9b::10.2.0.1]:22", false),
+            ("[64:ff9b::1.1.1.1]:25", true),
+            ("[64:ff9b::10.3.0.1]:26", true),
+            ("10.3.0.1:26", false),
             ("10.1.200.3:22", true),
             ("10.2.0.1:22", false),
             ("[fd12::1]:443", true),
@@ -122,6 +152,13 @@ mod tests {
             ("1.1.1.1:25", true),
         ] {
             assert_eq!(rules.allow(address.parse().unwrap()).await, allowed, "{address}");
+        }
+    }
+
+    #[test]
+    fn this_machine_is_known_behind_a_translator_too() {
+        for (ip, mine) in [("127.0.0.1", true), ("64:ff9b::127.0.0.1", true), ("64:ff9b::1.1.1.1", false)] {
+            assert_eq!(is_of_this_machine(ip.parse().unwrap()), mine, "{ip}");
         }
     }
 
