@@ -16,8 +16,8 @@ pub struct Traffic {
     #[command(flatten)]
     /// The controller.
     pub sending: Sending,
-    /// Cut all connections off when nothing was heard of the other side for this many seconds: the shorter time of the two
-    /// sides counts
+    /// Cut all connections off when nothing was heard of the other side for this many seconds, 10 to 3600: the shorter time of
+    /// the two sides counts
     #[arg(long, value_name = "SECONDS", default_value_t = 90, value_parser = clap::value_parser!(u32).range(10..=3600))]
     pub timeout: u32,
 }
