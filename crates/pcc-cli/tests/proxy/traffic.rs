@@ -1,8 +1,9 @@
 //! Many connections, and one that nobody reads.
 
 use crate::common::PATIENCE;
-use crate::support::{both, data, dial, echo, exchange, memory, target};
+use crate::support::{both, data, dial, echo, exchange, memory, serve, target};
 use std::io::{Read, Write};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -22,6 +23,21 @@ fn two_hundred_connections_at_once() {
     });
     threads.collect::<Vec<_>>().into_iter().for_each(|thread| thread.join().unwrap());
     near.pcc.until("all ends", || (near.pcc.events("closed").len() == 200).then_some(()));
+}
+
+#[test]
+fn a_pipe_carries_much_in_both_directions_at_once() {
+    const BYTES: u64 = 100_000_000;
+    let echo = echo();
+    let far = serve(&[echo.to_string()], &[]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pcc"));
+    command.args(["proxy", "pipe", "127.0.0.1", &echo.port().to_string()]).env("PCC_TICKET", far.ticket());
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let writing = thread::spawn(move || std::io::copy(&mut std::io::repeat(7).take(BYTES), &mut input));
+    let got = std::io::copy(&mut output, &mut std::io::sink()).unwrap();
+    assert!(child.wait().unwrap().success(), "after {got} bytes; far: {:?}", far.lines());
+    assert_eq!((got, writing.join().unwrap().unwrap()), (BYTES, BYTES));
 }
 
 /// What the buffers of the kernel and of the proxy may hold of one connection.
