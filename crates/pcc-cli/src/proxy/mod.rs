@@ -52,7 +52,8 @@ const SERVE: &str = "pcc proxy serve";
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0    ended by a signal, after what was open had finished; for pipe: both directions were closed
+  0    ended by a signal, after what was open had finished; for pipe: both directions were closed, or
+       it was hung up, as ssh does at its end
   1    any other failure
   2    wrong command line
   3    the ticket cannot be read (mistyped?)

@@ -24,12 +24,12 @@ const FAREWELL: Duration = Duration::from_secs(2);
 pub async fn run(ticket: &str, settings: Settings, target: Target) -> Result<()> {
     let way = Way::new(ticket.parse()?, settings)?;
     let mut signals = Signals::new().doing(|| "listen for signals")?;
-    // What ssh sends to its proxy when it ends.
+    // What ssh sends to its proxy when it ends, whatever is open then.
     let mut hangup = signal(SignalKind::hangup()).doing(|| "listen for signals")?;
     let result = tokio::select! {
         result = carry(&way, target) => result,
         () = signals.next() => Err(Failure::new(Kind::Interrupted, "interrupted")),
-        _ = hangup.recv() => Err(Failure::new(Kind::Interrupted, "hung up")),
+        _ = hangup.recv() => Ok(()),
     };
     way.endpoint().close(VarInt::from_u32(Kind::Interrupted.code().into()), b"the other side has ended");
     let _ = timeout(FAREWELL, way.endpoint().wait_idle()).await;

@@ -3,7 +3,7 @@
 use crate::common::{PATIENCE, start_reading};
 use crate::support::{both, connect, data, dial, echo, exchange, proxy, serve, target};
 use rustix::net::sockopt::set_socket_linger;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::process::{Command, Stdio};
@@ -168,6 +168,23 @@ fn a_second_signal_cuts_off_what_is_open() {
     far.interrupt();
     far.exits(130);
     is_reset(open);
+}
+
+#[test]
+fn a_pipe_says_nothing_when_it_is_hung_up() {
+    let (tell, heard) = mpsc::channel();
+    let target = target(move |mut stream| tell.send(stream.read_exact(&mut [0])).unwrap());
+    let far = serve(&[target.to_string()], &[]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pcc"));
+    command.args(["proxy", "pipe", "127.0.0.1", &target.port().to_string()]).env("PCC_TICKET", far.ticket());
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"x").unwrap();
+    heard.recv_timeout(PATIENCE).unwrap().unwrap();
+    kill_process(Pid::from_child(&child), Signal::HUP).unwrap();
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!((ended.status.code(), String::from_utf8_lossy(&ended.stderr).as_ref()), (Some(0), ""));
+    drop(input);
 }
 
 #[test]
