@@ -3,6 +3,7 @@
 //! A subcommand is a module with its arguments and a function that runs them. A new one needs its own file, and here a
 //! `mod`, a variant of [`Command`] and a line in [`run`]; help, completions and manual pages follow from these.
 
+mod borrowed;
 mod called;
 mod completions;
 mod demo;

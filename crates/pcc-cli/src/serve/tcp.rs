@@ -3,6 +3,7 @@
 use super::certificate::Certificate;
 use super::limits::{Activity, Admission, Ending, MAX_HEAD, MAX_STREAMS, PATIENCE};
 use super::service::Service;
+use crate::borrowed::Borrowed;
 use crate::failure::{Context, Result};
 use hyper::Request;
 use hyper::body::Incoming;
@@ -10,12 +11,14 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
@@ -25,6 +28,8 @@ const SEND_BUFFER: usize = 64 << 10;
 const RECEIVE_WINDOW: u32 = 64 << 10;
 /// Fields of a request of HTTP/1.1.
 const MAX_FIELDS: usize = 100;
+/// How long a client may say nothing while it takes what is left of a response.
+const FAREWELL: Duration = Duration::from_secs(10);
 /// After a failure to accept, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -66,8 +71,10 @@ async fn attend(stream: TcpStream, peer: SocketAddr, tls: TlsAcceptor, service: 
     let activity = Activity::new();
     let work = async {
         // Who doesn't like the certificate, or doesn't speak TLS, is gone.
-        if let Ok(stream) = tls.accept(stream).await {
-            speak(stream, peer, service, activity.clone(), ending).await;
+        if let Ok(encrypted) = tls.accept(Borrowed(&stream)).await {
+            speak(encrypted, peer, service, activity.clone(), ending).await;
+            // Whatever becomes of it, the client has had its time.
+            let _ = part(&stream).await;
         }
     };
     tokio::select! {
@@ -76,9 +83,19 @@ async fn attend(stream: TcpStream, peer: SocketAddr, tls: TlsAcceptor, service: 
     }
 }
 
+/// Closes a connection once the client has closed it too, or says nothing more. A close with bytes that were not read, such as
+/// HTTP/2's word on its windows, would reset the connection, and what is still on its way to the client could get lost.
+async fn part(stream: &TcpStream) -> io::Result<()> {
+    let mut stream = Borrowed(stream);
+    stream.shutdown().await?;
+    let mut unread = [0; 4096];
+    while timeout(FAREWELL, stream.read(&mut unread)).await?? > 0 {}
+    Ok(())
+}
+
 /// Speaks the version of HTTP that the client has chosen.
 async fn speak(
-    stream: TlsStream<TcpStream>,
+    stream: TlsStream<Borrowed<'_>>,
     peer: SocketAddr,
     service: Arc<Service>,
     activity: Activity,
@@ -109,5 +126,32 @@ async fn speak(
             () = ending.begun() => connection.as_mut().graceful_shutdown(),
         }
         let _ = connection.await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_a_client_says_at_the_end_resets_nothing() {
+        const BYTES: usize = 200_000;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = async {
+            let mut stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+            stream.write_all(b"a word that nobody reads").await.unwrap();
+            let mut got = Vec::new();
+            while stream.read_buf(&mut got).await.unwrap() > 0 {
+                stream.write_all(b"another one").await.unwrap();
+            }
+            assert_eq!(got.len(), BYTES);
+        };
+        let server = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.readable().await.unwrap();
+            stream.write_all(&[7; BYTES]).await.unwrap();
+            part(&stream).await.unwrap();
+        };
+        tokio::join!(client, server);
     }
 }
