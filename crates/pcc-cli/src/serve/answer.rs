@@ -53,7 +53,8 @@ pub struct Part {
 /// Answers a request. It reads the disk, and needs a tokio runtime around it.
 pub fn answer(site: &Site, digests: &Arc<Digests>, request: &Parts) -> Answer {
     // RFC 9112 3.2.
-    if request.version == HttpVersion::HTTP_11 && !request.headers.contains_key(HOST) {
+    let hosts = request.headers.get_all(HOST).iter().count();
+    if hosts > 1 || (hosts == 0 && request.version == HttpVersion::HTTP_11) {
         return Answer::plain(StatusCode::BAD_REQUEST);
     }
     if !matches!(request.method, Method::GET | Method::HEAD) {
@@ -68,7 +69,10 @@ pub fn answer(site: &Site, digests: &Arc<Digests>, request: &Parts) -> Answer {
             // There is no cheap way to say whether a folder has changed.
             answer.with(CACHE_CONTROL, "no-cache")
         }
-        Ok(Found::WithoutSlash) => Answer::plain(StatusCode::PERMANENT_REDIRECT).with(LOCATION, &format!("{path}/")),
+        Ok(Found::WithoutSlash) => {
+            let query = request.uri.query().map_or(String::new(), |query| format!("?{query}"));
+            Answer::plain(StatusCode::PERMANENT_REDIRECT).with(LOCATION, &format!("{path}/{query}"))
+        }
         Err(Refusal::Missing) => Answer::plain(StatusCode::NOT_FOUND),
         Err(Refusal::Forbidden) => Answer::plain(StatusCode::FORBIDDEN),
         Err(Refusal::Failed) => Answer::plain(StatusCode::INTERNAL_SERVER_ERROR),

@@ -83,9 +83,11 @@ impl Site {
         if !place.is_folder {
             return Ok(Found::WithoutSlash);
         }
-        match self.file(&path.join(INDEX)) {
+        let index = path.join(INDEX);
+        match self.folder.metadata(&index).map_err(Refusal::from) {
             Err(Refusal::Missing) => Ok(Found::Folder(self.list(path)?)),
-            found => found,
+            Ok(metadata) if metadata.is_dir() => Ok(Found::Folder(self.list(path)?)),
+            _ => self.file(&index),
         }
     }
 
@@ -181,5 +183,7 @@ mod tests {
         assert!(matches!(find(&site, "/sub/.hidden/file"), Ok(Found::File(..))));
         std::fs::write(root.join("index.html"), "index").unwrap();
         assert!(matches!(find(&site, "/"), Ok(Found::File(_, version)) if version.size == 5));
+        std::fs::create_dir(root.join("sub/index.html")).unwrap();
+        assert!(matches!(find(&site, "/sub/"), Ok(Found::Folder(_))), "a folder is no index");
     }
 }

@@ -102,7 +102,7 @@ fn folders() {
     let server = site.serve(&[]);
     let mut tls = tls(&site, &server);
     let redirected = ask(&mut tls, "GET", "/sub?x", &[]);
-    assert_eq!((redirected.status, redirected.field("location")), (308, "/sub/"));
+    assert_eq!((redirected.status, redirected.field("location")), (308, "/sub/?x"));
     let listing = ask(&mut tls, "GET", "/sub/", &[]);
     assert_eq!((listing.status, listing.field("content-type")), (200, "text/html; charset=utf-8"));
     let page = String::from_utf8(listing.body).unwrap();
@@ -128,6 +128,7 @@ fn what_makes_no_sense() {
         read(&mut tls, false).status
     };
     assert_eq!(answer("GET / HTTP/1.1\r\n\r\n"), 400, "no host");
+    assert_eq!(answer("GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n"), 400, "two hosts");
     assert_eq!(answer("GET / HTTP/1.0\r\n\r\n"), 200, "which HTTP/1.0 does not need");
     assert_eq!(answer("nonsense\r\n\r\n"), 400);
     // Little more than is read, or the connection would break while it is still being written.
