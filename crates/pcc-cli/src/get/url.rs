@@ -51,18 +51,27 @@ impl Url {
         Ok(Url { uri: Uri::from_parts(parts).map_err(|error| format!("{error}"))? })
     }
 
-    /// Where a redirection leads (RFC 9110 10.2.2): a URL, or what there is of one behind this one's host.
+    /// Where a redirection leads (RFC 9110 10.2.2): a reference that is resolved by RFC 3986 5.2.
     pub fn join(&self, location: &str) -> Result<Url, String> {
-        let host = self.uri.authority().map_or("", |authority| authority.as_str());
-        match location {
-            _ if location.contains("://") => Url::parse(location),
-            _ if location.starts_with("//") => Url::parse(&format!("https:{location}")),
-            _ if location.starts_with('/') => Url::parse(&format!("https://{host}{location}")),
-            _ => {
-                let folder = self.uri.path().rsplit_once('/').map_or("", |(folder, _)| folder);
-                Url::parse(&format!("https://{host}{folder}/{location}"))
-            }
+        let location = location.split('#').next().unwrap_or_default();
+        if has_scheme(location) {
+            return Url::parse(location);
         }
+        if location.starts_with("//") {
+            return Url::parse(&format!("https:{location}"));
+        }
+        let (path, query) = location.split_once('?').map_or((location, None), |(path, query)| (path, Some(query)));
+        let (path, query) = match path {
+            "" => (self.uri.path().to_owned(), query.or(self.uri.query())),
+            path if path.starts_with('/') => (without_dots(path), query),
+            path => {
+                let folder = self.uri.path().rsplit_once('/').map_or("", |(folder, _)| folder);
+                (without_dots(&format!("{folder}/{path}")), query)
+            }
+        };
+        let host = self.uri.authority().map_or("", |authority| authority.as_str());
+        let query = query.map_or(String::new(), |query| format!("?{query}"));
+        Url::parse(&format!("https://{host}{path}{query}"))
     }
 
     /// The URL as h3 takes it.
@@ -88,6 +97,29 @@ impl Url {
             !matches!(&*name, "" | "." | "..") && !name.contains(['/', '\0']) && !name.contains(char::is_control);
         if is_name { name.into_owned() } else { INDEX.to_owned() }
     }
+}
+
+/// Whether a reference begins with a scheme (RFC 3986 3.1).
+fn has_scheme(reference: &str) -> bool {
+    let scheme = reference.split_once(':').map_or("", |(scheme, _)| scheme);
+    scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+}
+
+/// A path that begins with a slash, without its names `.` and `..` (RFC 3986 5.2.4).
+fn without_dots(path: &str) -> String {
+    let mut names = Vec::new();
+    for name in path.split('/').skip(1) {
+        match name {
+            "." => {}
+            ".." => drop(names.pop()),
+            name => names.push(name),
+        }
+    }
+    if path.ends_with("/.") || path.ends_with("/..") {
+        names.push("");
+    }
+    format!("/{}", names.join("/"))
 }
 
 impl fmt::Display for Url {
@@ -139,6 +171,60 @@ mod tests {
         assert_eq!(to("//e/f"), "https://e/f");
         assert_eq!(to("/f"), "https://a:1/f");
         assert_eq!(to("f/"), "https://a:1/b/f/");
+        assert_eq!(to("/login?next=https://e/"), "https://a:1/login?next=https://e/");
+        assert_eq!(to("./f:g/h"), "https://a:1/b/f:g/h");
         assert!(from.join("http://e/f").is_err());
+    }
+
+    #[test]
+    fn references_are_resolved_as_the_rfc_says() {
+        // RFC 3986 5.4, but for fragments, which aren't for the server, and other schemes.
+        let from = url("https://a/b/c/d;p?q");
+        for (reference, resolved) in [
+            ("g", "https://a/b/c/g"),
+            ("./g", "https://a/b/c/g"),
+            ("g/", "https://a/b/c/g/"),
+            ("/g", "https://a/g"),
+            ("//g", "https://g/"),
+            ("?y", "https://a/b/c/d;p?y"),
+            ("g?y", "https://a/b/c/g?y"),
+            ("#s", "https://a/b/c/d;p?q"),
+            ("g#s", "https://a/b/c/g"),
+            ("g?y#s", "https://a/b/c/g?y"),
+            (";x", "https://a/b/c/;x"),
+            ("g;x", "https://a/b/c/g;x"),
+            ("g;x?y#s", "https://a/b/c/g;x?y"),
+            ("", "https://a/b/c/d;p?q"),
+            (".", "https://a/b/c/"),
+            ("./", "https://a/b/c/"),
+            ("..", "https://a/b/"),
+            ("../", "https://a/b/"),
+            ("../g", "https://a/b/g"),
+            ("../..", "https://a/"),
+            ("../../", "https://a/"),
+            ("../../g", "https://a/g"),
+            ("../../../g", "https://a/g"),
+            ("../../../../g", "https://a/g"),
+            ("/./g", "https://a/g"),
+            ("/../g", "https://a/g"),
+            ("g.", "https://a/b/c/g."),
+            (".g", "https://a/b/c/.g"),
+            ("g..", "https://a/b/c/g.."),
+            ("..g", "https://a/b/c/..g"),
+            ("./../g", "https://a/b/g"),
+            ("./g/.", "https://a/b/c/g/"),
+            ("g/./h", "https://a/b/c/g/h"),
+            ("g/../h", "https://a/b/c/h"),
+            ("g;x=1/./y", "https://a/b/c/g;x=1/y"),
+            ("g;x=1/../y", "https://a/b/c/y"),
+            ("g?y/./x", "https://a/b/c/g?y/./x"),
+            ("g?y/../x", "https://a/b/c/g?y/../x"),
+            ("g#s/../x", "https://a/b/c/g"),
+        ] {
+            assert_eq!(from.join(reference).unwrap().to_string(), resolved, "{reference}");
+        }
+        for reference in ["g:h", "https:g", "http://a/g"] {
+            assert!(from.join(reference).is_err(), "{reference}");
+        }
     }
 }
