@@ -147,14 +147,17 @@ impl Download {
         };
         let silent = || Failure::new(Kind::Stalled, "the server is connected but does not answer");
         let (stream, response) = timeout(self.patience, asking).await.unwrap_or_else(|_| Err(silent()))?;
-        let from = have.map(|(len, _)| len);
+        let have = have.as_ref().map(|(len, etag)| (*len, etag.as_str()));
         let refused = |status: http::StatusCode| format!("{} answers: {status}", self.url);
-        match response::read(&response, &self.url, from) {
+        match response::read(&response, &self.url, have) {
             Meaning::Whole { size, etag } => {
                 self.part.restart(&self.url, etag.as_deref())?;
                 self.take(&connection, stream, &response, 0, size).await
             }
-            Meaning::Rest { size } => self.take(&connection, stream, &response, from.unwrap_or(0), Some(size)).await,
+            Meaning::Rest { size } => {
+                let from = have.map_or(0, |(len, _)| len);
+                self.take(&connection, stream, &response, from, Some(size)).await
+            }
             Meaning::Elsewhere(url) => Ok(End::Ask(url)),
             Meaning::Anew => {
                 self.part.restart(&self.url, None)?;

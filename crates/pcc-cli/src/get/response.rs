@@ -26,8 +26,9 @@ pub enum Meaning {
     Nonsense(&'static str),
 }
 
-/// Reads the head of a response to a request for `url`, from byte `from` on.
-pub fn read(response: &Response<()>, url: &Url, from: Option<u64>) -> Meaning {
+/// Reads the head of a response to a request for `url`, or for what of it is behind the first bytes, of which there are so
+/// many of the version with this entity tag.
+pub fn read(response: &Response<()>, url: &Url, have: Option<(u64, &str)>) -> Meaning {
     let fields = response.headers();
     let text = |name: HeaderName| fields.get(name).and_then(|value| value.to_str().ok());
     match response.status() {
@@ -40,17 +41,20 @@ pub fn read(response: &Response<()>, url: &Url, from: Option<u64>) -> Meaning {
                 Err(()) => Meaning::Nonsense("a length that is none"),
             }
         }
-        StatusCode::PARTIAL_CONTENT => match (text(CONTENT_RANGE).and_then(range), from) {
-            (Some((first, last, size)), Some(from)) if first == from && last.checked_add(1) == Some(size) => {
-                Meaning::Rest { size }
+        StatusCode::PARTIAL_CONTENT => match (text(CONTENT_RANGE).and_then(range), have) {
+            (Some((first, last, size)), Some((from, etag))) if first == from && last.checked_add(1) == Some(size) => {
+                // RFC 9110 15.3.7.3: parts of two versions make no file.
+                if text(ETAG).is_none_or(|tag| tag == etag) { Meaning::Rest { size } } else { Meaning::Anew }
             }
             _ => Meaning::Nonsense("another part than it was asked for"),
         },
-        StatusCode::RANGE_NOT_SATISFIABLE if from.is_some() => Meaning::Anew,
-        status if status.is_redirection() => match text(LOCATION).map(|location| url.join(location)) {
-            Some(Ok(url)) => Meaning::Elsewhere(url),
-            _ => Meaning::Nonsense("a redirection that leads to no https:// URL"),
-        },
+        StatusCode::RANGE_NOT_SATISFIABLE if have.is_some() => Meaning::Anew,
+        status if status.is_redirection() && status != StatusCode::NOT_MODIFIED => {
+            match text(LOCATION).map(|location| url.join(location)) {
+                Some(Ok(url)) => Meaning::Elsewhere(url),
+                _ => Meaning::Nonsense("a redirection that leads to no https:// URL"),
+            }
+        }
         StatusCode::TOO_MANY_REQUESTS
         | StatusCode::BAD_GATEWAY
         | StatusCode::SERVICE_UNAVAILABLE
@@ -79,12 +83,14 @@ pub fn digest(fields: &HeaderMap) -> Option<[u8; 32]> {
 mod tests {
     use super::*;
 
+    /// What a response means if so many bytes are there of version "1".
     fn meaning(status: u16, fields: &[(HeaderName, &str)], from: Option<u64>) -> Meaning {
         let mut response = Response::builder().status(status);
         for (name, value) in fields {
             response = response.header(name, *value);
         }
-        read(&response.body(()).unwrap(), &Url::parse("https://a/b").unwrap(), from)
+        let have = from.map(|from| (from, "\"1\""));
+        read(&response.body(()).unwrap(), &Url::parse("https://a/b").unwrap(), have)
     }
 
     #[test]
@@ -101,6 +107,9 @@ mod tests {
     #[test]
     fn the_rest_of_a_file() {
         assert_eq!(meaning(206, &[(CONTENT_RANGE, "bytes 3-9/10")], Some(3)), Meaning::Rest { size: 10 });
+        let part = (CONTENT_RANGE, "bytes 3-9/10");
+        assert_eq!(meaning(206, &[part.clone(), (ETAG, "\"1\"")], Some(3)), Meaning::Rest { size: 10 });
+        assert_eq!(meaning(206, &[part, (ETAG, "\"2\"")], Some(3)), Meaning::Anew, "of another version");
         for odd in ["bytes 0-9/10", "bytes 3-8/10", "bytes 3-9/*", "bytes 3-18446744073709551615/0", "lines 3-9/10", ""]
         {
             assert!(matches!(meaning(206, &[(CONTENT_RANGE, odd)], Some(3)), Meaning::Nonsense(_)), "{odd}");
@@ -113,6 +122,7 @@ mod tests {
     fn no_file() {
         assert_eq!(meaning(308, &[(LOCATION, "/c/")], None), Meaning::Elsewhere(Url::parse("https://a/c/").unwrap()));
         assert!(matches!(meaning(302, &[(LOCATION, "http://a/c")], None), Meaning::Nonsense(_)));
+        assert_eq!(meaning(304, &[], None), Meaning::Refused(StatusCode::NOT_MODIFIED));
         assert_eq!(meaning(404, &[], None), Meaning::Refused(StatusCode::NOT_FOUND));
         assert_eq!(meaning(503, &[], None), Meaning::Later(StatusCode::SERVICE_UNAVAILABLE));
     }
