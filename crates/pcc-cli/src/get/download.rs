@@ -69,7 +69,7 @@ type Stream = RequestStream<crate::http3::BidiStream, Bytes>;
 /// Downloads, and keeps trying until it is done or hopeless.
 pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     let Options { url, output, overwrite, trust, patience } = options;
-    let part = Part::open(&output, overwrite)?;
+    let part = Part::open(&output, &url, overwrite)?;
     let connector = Connector::new(&trust)?;
     let now = Instant::now();
     let mut download =

@@ -19,13 +19,18 @@ const MAX_NOTE: u64 = 64 << 10;
 /// Of what a file is a part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Note {
+    /// What the user asked for.
+    asked: String,
+    /// Where that led.
     url: String,
-    etag: String,
+    /// The version, if the server names it.
+    etag: Option<String>,
 }
 
 /// What there is of a file. No other process has it at the same time.
 pub struct Part {
     target: PathBuf,
+    asked: String,
     overwrite: bool,
     path: PathBuf,
     note_path: PathBuf,
@@ -40,8 +45,8 @@ fn beside(path: &Path, extension: &str) -> PathBuf {
 }
 
 impl Part {
-    /// Of this file, which must not be there yet unless it may be replaced.
-    pub fn open(target: &Path, overwrite: bool) -> Result<Part> {
+    /// Of this file, for what is at `asked`. Neither it nor a part of something else may be there yet, unless they may be replaced.
+    pub fn open(target: &Path, asked: &Url, overwrite: bool) -> Result<Part> {
         if target.is_dir() {
             return Err(Failure::new(Kind::Exists, format!("{} is a folder; name a file with -o", target.display())));
         }
@@ -65,29 +70,35 @@ impl Part {
             }
             done => done.doing(shown)?,
         }
-        let note = read_note(&note_path);
-        Ok(Part { target: target.to_owned(), overwrite, path, note_path, file, note })
+        let (note, asked) = (read_note(&note_path), asked.to_string());
+        let is_empty = file.metadata().doing(shown)?.len() == 0;
+        if !(overwrite || is_empty || note.as_ref().is_some_and(|note| note.asked == asked)) {
+            let what =
+                note.map_or("is no unfinished download".to_owned(), |note| format!("is a part of {}", note.asked));
+            let message = format!(
+                "{} is in the way: it {what}; use --overwrite, or another name with -o, or remove it",
+                path.display()
+            );
+            return Err(Failure::new(Kind::Exists, message));
+        }
+        Ok(Part { target: target.to_owned(), asked, overwrite, path, note_path, file, note })
     }
 
     /// How many bytes of what is at this URL are there, and of which version by its entity tag; `None` if nothing is.
     pub fn have(&self, url: &Url) -> Result<Option<(u64, &str)>> {
         let len = self.file.metadata().doing(|| self.writing())?.len();
         let note = self.note.as_ref().filter(|note| note.url == url.to_string() && len > 0);
-        Ok(note.map(|note| (len, note.etag.as_str())))
+        Ok(note.and_then(|note| Some((len, note.etag.as_deref()?))))
     }
 
     /// Begins anew with what is at this URL. Without an entity tag it can't be taken up again.
     pub fn restart(&mut self, url: &Url, etag: Option<&str>) -> Result<()> {
         // Before the note: it must never be about other bytes.
         self.file.set_len(0).doing(|| self.writing())?;
-        self.note = etag.map(|etag| Note { url: url.to_string(), etag: etag.to_owned() });
-        match &self.note {
-            None => self.forget(),
-            Some(note) => {
-                let text = serde_json::to_string(note).map_err(|error| Failure::new(Kind::Other, error))?;
-                write_file(&self.note_path, &text).map_err(|error| Failure::new(Kind::Other, format!("{error:#}")))
-            }
-        }
+        let note = Note { asked: self.asked.clone(), url: url.to_string(), etag: etag.map(str::to_owned) };
+        let text = serde_json::to_string(&note).map_err(|error| Failure::new(Kind::Other, error))?;
+        self.note = Some(note);
+        write_file(&self.note_path, &text).map_err(|error| Failure::new(Kind::Other, format!("{error:#}")))
     }
 
     /// The file, from its begin.
@@ -171,23 +182,43 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("new/file");
         let (url, other) = (Url::parse("https://a/file").unwrap(), Url::parse("https://b/file").unwrap());
-        let mut part = Part::open(&target, false).unwrap();
+        let mut part = Part::open(&target, &url, false).unwrap();
         assert_eq!(part.have(&url).unwrap(), None);
         part.restart(&url, Some("\"1\"")).unwrap();
         part.file().unwrap().write_all(b"abc").unwrap();
-        assert_eq!(Part::open(&target, false).err().unwrap().kind, Kind::Exists, "one at a time");
+        assert_eq!(Part::open(&target, &url, false).err().unwrap().kind, Kind::Exists, "one at a time");
         drop(part);
-        let mut part = Part::open(&target, false).unwrap();
+        let mut part = Part::open(&target, &url, false).unwrap();
         assert_eq!(part.have(&url).unwrap(), Some((3, "\"1\"")));
-        assert_eq!(part.have(&other).unwrap(), None);
+        assert_eq!(part.have(&other).unwrap(), None, "a redirection leads elsewhere");
         part.restart(&other, None).unwrap();
         part.file().unwrap().write_all(b"x").unwrap();
         assert_eq!(part.have(&other).unwrap(), None, "nothing says which version it is of");
+        drop(part);
+        let part = Part::open(&target, &url, false).unwrap();
         part.finish().unwrap();
         assert_eq!(std::fs::read_dir(target.parent().unwrap()).unwrap().count(), 1);
-        assert_eq!(Part::open(&target, false).err().unwrap().kind, Kind::Exists);
-        Part::open(&target, true).unwrap().discard().unwrap();
+        assert_eq!(Part::open(&target, &url, false).err().unwrap().kind, Kind::Exists);
+        Part::open(&target, &url, true).unwrap().discard().unwrap();
         assert_eq!(std::fs::read(&target).unwrap(), b"x");
+    }
+
+    #[test]
+    fn a_part_of_something_else_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (target, path) = (folder.path().join("file"), folder.path().join("file.part"));
+        let (url, other) = (Url::parse("https://a/file").unwrap(), Url::parse("https://b/file").unwrap());
+        std::fs::write(&path, "mine").unwrap();
+        let refused = Part::open(&target, &url, false).err().unwrap();
+        assert!(refused.kind == Kind::Exists && refused.message.contains("file.part"), "{refused}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"mine");
+        let mut part = Part::open(&target, &url, true).unwrap();
+        part.restart(&url, None).unwrap();
+        part.file().unwrap().write_all(b"abc").unwrap();
+        drop(part);
+        let refused = Part::open(&target, &other, false).err().unwrap();
+        assert!(refused.kind == Kind::Exists && refused.message.contains("https://a/file"), "{refused}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"abc");
     }
 
     #[test]
@@ -196,7 +227,7 @@ mod tests {
         let (target, other) = (folder.path().join("file"), folder.path().join("other"));
         std::fs::write(&other, "mine").unwrap();
         std::os::unix::fs::symlink(&other, beside(&target, ".part")).unwrap();
-        assert!(Part::open(&target, false).is_err());
+        assert!(Part::open(&target, &Url::parse("https://a/file").unwrap(), false).is_err());
         assert_eq!(std::fs::read(&other).unwrap(), b"mine");
     }
 }
