@@ -4,6 +4,7 @@ use super::connect::{Connector, failure};
 use super::part::Part;
 use super::report::{Event, INTERVAL, Reporter};
 use super::response::{self, Meaning};
+use super::tries::Tries;
 use super::trust::Trust;
 use super::url::Url;
 use super::writer::Writer;
@@ -20,11 +21,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
-
-const FIRST_PAUSE: Duration = Duration::from_millis(200);
-const MAX_PAUSE: Duration = Duration::from_secs(5);
-/// Redirections in a row.
-const MAX_REDIRECTIONS: usize = 8;
 
 /// What to download, and how.
 pub struct Options {
@@ -48,8 +44,8 @@ struct Download {
     patience: Duration,
     reporter: Arc<Reporter>,
     began: Instant,
-    /// When something last came.
-    last_contact: Instant,
+    /// How much of the file the latest attempt had in the end.
+    there: u64,
     /// Bytes that came over the network.
     moved: u64,
 }
@@ -71,9 +67,8 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     let Options { url, output, overwrite, trust, patience } = options;
     let part = Part::open(&output, &url, overwrite)?;
     let connector = Connector::new(&trust)?;
-    let now = Instant::now();
-    let mut download =
-        Download { url, output, part, connector, patience, reporter, began: now, last_contact: now, moved: 0 };
+    let began = Instant::now();
+    let mut download = Download { url, output, part, connector, patience, reporter, began, there: 0, moved: 0 };
     let done = tokio::select! {
         done = download.keep_trying() => done,
         () = interrupted() => Err(Failure::interrupted()),
@@ -97,39 +92,33 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
 impl Download {
     /// Until the file is there: its size, and whether it matches the server's digest.
     async fn keep_trying(&mut self) -> Result<(u64, Option<bool>)> {
-        let mut pause = FIRST_PAUSE;
-        let mut redirections = 0;
+        let mut tries = Tries::new(self.began, self.patience);
         loop {
-            let before = self.moved;
+            self.there = 0;
             let end = match self.attempt().await {
                 Err(failure) if failure.kind == Kind::LostPeer => End::Lost(failure),
                 done => done?,
             };
-            if self.moved > before {
-                (pause, redirections) = (FIRST_PAUSE, 0);
-            }
+            tries.ended(Instant::now(), self.there);
             match end {
                 End::Complete { size, verified } => return Ok((size, verified)),
-                End::Ask(url) => {
-                    redirections += 1;
-                    if redirections > MAX_REDIRECTIONS {
-                        return Err(Failure::new(Kind::Source, format!("{} leads round in a circle", self.url)));
-                    }
-                    self.url = url;
-                }
-                End::Lost(failure) if self.last_contact.elapsed() + pause > self.patience => {
-                    let patience = self.patience.as_secs();
-                    let message = format!("gave up after {patience} s: {failure}; run the same command again to go on");
-                    return Err(Failure::new(failure.kind, message));
-                }
+                End::Ask(url) if tries.may_follow() => self.url = url,
+                End::Ask(_) => return Err(Failure::new(Kind::Source, format!("{} leads round in a circle", self.url))),
                 End::Lost(failure) => {
+                    let Some(pause) = tries.pause(Instant::now()) else { return Err(self.given_up(&failure)) };
                     let retry_ms = pause.as_millis() as u64;
                     self.reporter.event(&Event::Lost { reason: &failure.message, retry_ms });
                     sleep(pause).await;
-                    pause = (pause * 2).min(MAX_PAUSE);
                 }
             }
         }
+    }
+
+    fn given_up(&self, last: &Failure) -> Failure {
+        let patience = self.patience.as_secs();
+        let message =
+            format!("gave up after {patience} s without progress: {last}; run the same command again to go on");
+        Failure::new(last.kind, message)
     }
 
     /// Connects, asks, and takes what comes.
@@ -187,8 +176,8 @@ impl Download {
     ) -> Result<End> {
         self.reporter.event(&Event::Start { bytes: size, have });
         let mut writer = Writer::start(self.part.file()?, have);
-        let mut there = have;
-        let received = self.receive(connection, &mut stream, &mut writer, &mut there, size).await;
+        self.there = have;
+        let received = self.receive(connection, &mut stream, &mut writer, size).await;
         // What came is kept, however it ended.
         let hash = writer.finish().await.doing(|| format!("write {}", self.output.display()))?;
         let trailers = match received {
@@ -197,7 +186,7 @@ impl Download {
             Err(failure) => return Err(failure),
         };
         let digest = response::digest(response.headers()).or_else(|| response::digest(&trailers?));
-        Ok(End::Complete { size: there, verified: digest.map(|digest| digest == *hash.as_ref()) })
+        Ok(End::Complete { size: self.there, verified: digest.map(|digest| digest == *hash.as_ref()) })
     }
 
     /// Hands on what comes until the end of the file, and returns the fields behind it.
@@ -206,18 +195,18 @@ impl Download {
         connection: &Connection,
         stream: &mut Stream,
         writer: &mut Writer,
-        there: &mut u64,
         size: Option<u64>,
     ) -> Result<Option<HeaderMap>> {
         let mut ticks = interval(INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut last_contact = Instant::now();
         loop {
             let piece = tokio::select! {
                 biased;
                 _ = ticks.tick() => {
                     let rtt = connection.rtt(PathId::ZERO).unwrap_or_default();
-                    self.reporter.progress(*there, size, rtt);
-                    if self.last_contact.elapsed() > self.patience {
+                    self.reporter.progress(self.there, size, rtt);
+                    if last_contact.elapsed() > self.patience {
                         let message = format!("nothing came for {} s", self.patience.as_secs());
                         return Err(Failure::new(Kind::Stalled, message));
                     }
@@ -225,12 +214,12 @@ impl Download {
                 }
                 piece = stream.recv_data() => piece,
             };
-            self.last_contact = Instant::now();
+            last_contact = Instant::now();
             let piece = piece.map_err(|error| self.lost(connection, &error))?;
             let Some(mut piece) = piece else { break };
-            *there += piece.remaining() as u64;
+            self.there += piece.remaining() as u64;
             self.moved += piece.remaining() as u64;
-            if size.is_some_and(|size| *there > size) {
+            if size.is_some_and(|size| self.there > size) {
                 return Err(Failure::new(Kind::Other, format!("{} sends more than it said", self.url.host())));
             }
             while piece.has_remaining() {
@@ -243,7 +232,7 @@ impl Download {
                 return Ok(None);
             }
         }
-        if size.is_some_and(|size| *there < size) {
+        if size.is_some_and(|size| self.there < size) {
             return Err(Failure::new(Kind::LostPeer, format!("{} sent less than it said", self.url.host())));
         }
         let trailers = timeout(self.patience, stream.recv_trailers()).await;

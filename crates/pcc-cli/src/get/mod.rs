@@ -7,6 +7,7 @@ mod fuzz;
 mod part;
 mod report;
 mod response;
+mod tries;
 mod trust;
 mod url;
 mod writer;
@@ -66,7 +67,7 @@ pub struct Args {
     /// Replace a file that exists
     #[arg(long)]
     overwrite: bool,
-    /// Give up when the server cannot be reached, or nothing comes, for this many seconds
+    /// Give up when the server cannot be reached, nothing comes, or no attempt gets further than those before, for this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     timeout: u64,
     /// Print one JSON object per line on standard output
