@@ -29,8 +29,8 @@ pub type Requests = h3::client::SendRequest<http3::Opener, Bytes>;
 pub struct Connector {
     endpoint: Endpoint,
     config: ClientConfig,
-    /// Whether a host was found before, so that a name that can't be looked up is no typo.
-    has_found: bool,
+    /// Whether a host was found, so that a name that can't be looked up is no typo.
+    pub has_found: bool,
 }
 
 impl Connector {
@@ -54,8 +54,7 @@ impl Connector {
     pub async fn connect(&mut self, url: &Url) -> Result<(Connection, Requests)> {
         let (host, port) = (url.host(), url.port());
         let found = lookup_host((host, port)).await;
-        let kind = if self.has_found { Kind::LostPeer } else { Kind::Other };
-        let found = found.map_err(|error| Failure::new(kind, format!("cannot find {host}: {error}")))?;
+        let found = found.map_err(|error| Failure::new(Kind::LostPeer, format!("cannot find {host}: {error}")))?;
         let addresses: Vec<SocketAddr> = found.collect();
         self.has_found = true;
         let name = host.to_owned();

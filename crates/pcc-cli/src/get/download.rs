@@ -96,7 +96,7 @@ impl Download {
         loop {
             self.there = 0;
             let end = match self.attempt().await {
-                Err(failure) if failure.kind == Kind::LostPeer => End::Lost(failure),
+                Err(failure) if failure.kind == Kind::LostPeer && self.connector.has_found => End::Lost(failure),
                 done => done?,
             };
             tries.ended(Instant::now(), self.there);

@@ -16,7 +16,7 @@ use crate::exit::usage;
 use crate::peer::pin::Pin;
 use crate::runtime;
 use report::Reporter;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,6 +83,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         (None, Some(file)) => Trust::read(&file).map_err(usage)?,
         (None, None) => Trust::System,
     };
+    if output.as_deref() == Some(Path::new("-")) {
+        return Err(usage(
+            "a download can't be written to standard output, only into a file; -o ./- is one of this name",
+        ));
+    }
     let output = output.unwrap_or_else(|| url.file_name().into());
     let options = download::Options { url, output, overwrite, trust, patience: Duration::from_secs(timeout) };
     let reporter = Arc::new(Reporter::new(json));

@@ -73,6 +73,10 @@ fn what_is_not_there_or_is_there_already() {
     // A folder's URL without a slash leads to its listing.
     site.get(server.port(), "sub", "out", &["--overwrite"]).exits(0);
     assert!(std::fs::read_to_string(site.beside("out")).unwrap().contains("<title>/sub/</title>"));
+    let mut nowhere = pcc(&["get", "https://nobody.invalid/file", "-o", &site.beside("other")]);
+    nowhere.exits(6);
+    assert!(nowhere.stderr().contains("cannot find nobody.invalid"), "{}", nowhere.stderr());
+    pcc(&["get", "https://localhost/file", "-o", "-"]).exits(2);
     let mut nobody = site.get(1, "file", "other", &["--timeout", "1"]);
     nobody.exits(6);
     assert!(nobody.event("error")["message"].as_str().unwrap().contains("UDP"));
