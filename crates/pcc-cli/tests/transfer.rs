@@ -23,6 +23,8 @@ mod permissions;
 #[cfg(target_os = "linux")]
 #[path = "transfer/power/mod.rs"]
 mod power;
+#[path = "transfer/removed.rs"]
+mod removed;
 #[path = "transfer/senders.rs"]
 mod senders;
 #[path = "transfer/sync.rs"]

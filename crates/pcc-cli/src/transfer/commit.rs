@@ -3,7 +3,7 @@
 use super::abilities::times;
 use super::bitmap::Bitmap;
 use super::disk::Disk;
-use super::in_place::{Same, parent_dir, split, stay};
+use super::in_place::{Same, has_its_name, is_as_long, parent_dir, split, stay};
 use super::manifest::{Entry, Manifest, PERMISSIONS, What};
 use super::rules::Rules;
 use super::staging::Staging;
@@ -86,19 +86,31 @@ pub fn missing_folders(staging: &Staging, manifest: &Manifest) -> Vec<u32> {
     (0u32..).zip(&manifest.entries).filter(|(_, entry)| is_missing(entry)).map(|(index, _)| index).collect()
 }
 
-/// Moves every staged file to its final name, where it survives a loss of power. What is no longer staged has been moved
-/// by an attempt that was cut; `ours` are the folders that such an attempt may have made.
+/// What is known of what is to get names.
+pub struct Attempt<'a> {
+    /// Whether an earlier attempt was cut, and may have given some.
+    pub is_resumed: bool,
+    /// The folders that it may have made.
+    pub ours: &'a HashSet<u32>,
+    /// What does not come.
+    pub given_up: &'a BTreeSet<u32>,
+    /// What has its name from before.
+    pub in_place: &'a HashMap<u32, Same>,
+}
+
+/// Moves every staged file to its final name, where it survives a loss of power. Returns what has none in the end: somebody
+/// has removed what was staged, or what an attempt that was cut had moved.
 pub fn publish(
     staging: &Staging,
     manifest: &Manifest,
     rules: Rules,
-    ours: &HashSet<u32>,
+    attempt: &Attempt<'_>,
     disk: &impl Disk,
-) -> Result<()> {
+) -> Result<Vec<u32>> {
     // Where they are not kept, none are given.
     let keeps_permissions = staging.fixed_permissions().is_none();
     let given = |mode| Given { mode: Some(mode).filter(|_| keeps_permissions) };
-    let mut folders = Vec::new();
+    let (mut folders, mut lost) = (Vec::new(), Vec::new());
     // Until all is in it.
     let mut private = DirBuilder::new();
     private.mode(0o700);
@@ -109,18 +121,31 @@ pub fn publish(
             What::Dir { .. } => match staging.destination.create_dir_with(entry.os_path(), &private) {
                 Ok(()) => folders.push((entry, Some(given(rules.mode(&entry.what))))),
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => {
-                    let mode = take_over(staging, entry, rules, ours.contains(&index))?;
+                    let mode = take_over(staging, entry, rules, attempt.ours.contains(&index))?;
                     folders.push((entry, mode.map(given)));
                 }
                 Err(e) => return Err(Failure::io(format!("make the folder \"{}\"", entry.shown()), &e)),
             },
+            _ if attempt.given_up.contains(&index) => {}
+            _ if attempt.in_place.contains_key(&index) => {
+                if attempt.is_resumed && !is_as_long(staging, entry) {
+                    lost.push(index);
+                }
+            }
             _ => {
                 let (path, name) = split(entry)?;
                 let folder = match parent.take() {
                     Some((of, folder)) if of == path => folder,
                     _ => parent_dir(staging, entry)?.0,
                 };
-                publish_one(staging, entry, &folder, name, rules.overwrite)?;
+                if !publish_one(staging, entry, &folder, name, rules.overwrite)?
+                    && !(attempt.is_resumed && has_its_name(staging, entry))
+                {
+                    if staging.is_removed() {
+                        return Err(removed(staging));
+                    }
+                    lost.push(index);
+                }
                 parent = Some((path, folder));
             }
         }
@@ -130,7 +155,17 @@ pub fn publish(
         complete_folder(staging, entry, given, disk)?;
     }
     let destination = folders::open(&staging.destination).doing(|| format!("open {}", staging.path.display()))?;
-    disk.sync_folder(&destination, &staging.path)
+    disk.sync_folder(&destination, &staging.path)?;
+    Ok(lost)
+}
+
+/// That nothing is left that could get a name.
+fn removed(staging: &Staging) -> Failure {
+    let message = format!(
+        "{} was removed before what was received in it got its names; run pcc recv again, and send again with its new ticket",
+        staging.shown()
+    );
+    Failure::new(Kind::Other, message)
 }
 
 /// Lets this user write in a folder that is there, if it is the transfer's: made by an attempt that was cut, or to be the
@@ -178,15 +213,15 @@ fn complete_folder(staging: &Staging, entry: &Entry, given: Option<Given>, disk:
     disk.sync_folder(&folder, &staging.path.join(entry.os_path()))
 }
 
-fn publish_one(staging: &Staging, entry: &Entry, parent: &Dir, name: &OsStr, overwrite: bool) -> Result<()> {
+/// Whether it was staged, and has its name now.
+fn publish_one(staging: &Staging, entry: &Entry, parent: &Dir, name: &OsStr, overwrite: bool) -> Result<bool> {
     let staged = &*entry.staged_name();
     let is_gone = || matches!(staging.data.symlink_metadata(staged), Err(e) if e.kind() == ErrorKind::NotFound);
     let moved = match overwrite {
         true => renameat(&staging.data, staged, parent, name),
         false => move_to_free(&staging.data, staged, parent, name),
     };
-    // An attempt that was cut has moved it.
-    moved.or_else(|e| if is_gone() { Ok(()) } else { Err(e) }).map_err(|e| {
+    moved.map(|()| true).or_else(|e| if is_gone() { Ok(false) } else { Err(e) }).map_err(|e| {
         let what = format!("\"{}\" in {}", entry.shown(), staging.path.display());
         match e {
             Errno::EXIST | Errno::ISDIR => Failure::new(

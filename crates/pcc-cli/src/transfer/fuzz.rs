@@ -194,7 +194,7 @@ fn what_senders_do() {
 }
 
 fn given_up(store: &Store, file: u64) -> bool {
-    store.given_up_runs().iter().any(|(first, count)| (*first..first + count).contains(&file))
+    store.missing_runs().iter().any(|(first, count)| (*first..first + count).contains(&file))
 }
 
 /// What is counted is what is there.
@@ -207,5 +207,5 @@ fn check_store(store: &Store) {
     assert_eq!(store.stored(), files.map(counted).sum::<u64>());
     let finished: u64 = store.finished_runs().iter().map(|(_, count)| count).sum();
     let missing = store.manifest.entries.len() as u64 - finished;
-    assert_eq!(store.is_complete(), missing == store.given_up().count() as u64);
+    assert_eq!(store.is_complete(), missing == store.missing().count() as u64);
 }

@@ -7,10 +7,13 @@ use super::staging::Staging;
 use crate::failure::{Context, Failure, Kind, Result};
 use crate::same_file::Identity;
 use cap_std::fs::{Dir, Metadata, MetadataExt};
-use rustix::fs::{Mode, OFlags, fchmod, futimens, openat};
+use rustix::fs::{Mode, OFlags, fchmod, futimens, openat, readlinkat};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::path::Path;
+
+/// FAT keeps every second second only, and through FUSE that shows later.
+const COARSE_SECONDS: u64 = 2;
 
 /// Why a file that is here stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,11 +26,29 @@ pub enum Same {
 
 /// Whether a file is there that may be kept, by what can be seen without reading it.
 pub fn may_stay(staging: &Staging, entry: &Entry, rules: Rules) -> bool {
-    let is_as_long = || {
-        let there = staging.destination.symlink_metadata(entry.os_path());
-        there.is_ok_and(|there| there.is_file() && there.len() == entry.size())
-    };
-    rules.sync && if rules.checksum { is_as_long() } else { is_in_place(staging, entry) }
+    rules.sync && if rules.checksum { is_as_long(staging, entry) } else { is_in_place(staging, entry) }
+}
+
+/// Whether a file of the right length is in its place.
+pub fn is_as_long(staging: &Staging, entry: &Entry) -> bool {
+    let there = staging.destination.symlink_metadata(entry.os_path());
+    there.is_ok_and(|there| there.is_file() && there.len() == entry.size())
+}
+
+/// Whether a file or link has the name that an attempt that was cut may have given it, by what can be seen without reading it.
+pub fn has_its_name(staging: &Staging, entry: &Entry) -> bool {
+    match &entry.what {
+        What::Dir { .. } => false,
+        What::File { mtime, .. } => {
+            let there = staging.destination.symlink_metadata(entry.os_path());
+            let is_about = |there: Metadata| there.mtime().abs_diff(mtime.secs) < COARSE_SECONDS;
+            is_in_place(staging, entry) || (is_as_long(staging, entry) && there.is_ok_and(is_about))
+        }
+        What::Link { target } => {
+            let found = parent_dir(staging, entry).map(|(parent, name)| readlinkat(&parent, name, Vec::new()));
+            matches!(found, Ok(Ok(found)) if found.as_bytes() == target)
+        }
+    }
 }
 
 /// Whether a file is in its place already, by size and time.

@@ -108,6 +108,11 @@ impl Entry {
             _ => 0,
         }
     }
+
+    /// Whether it is a file, and no folder or link.
+    pub fn is_file(&self) -> bool {
+        matches!(self.what, What::File { .. })
+    }
 }
 
 /// A list that obeys the rules, and where each file's blocks lie in the sequence of all blocks.

@@ -133,8 +133,8 @@ fn what_is_given_up_does_not_arrive_and_is_known_after_a_cut() {
     let mut store = resume(dir.path());
     assert!(store.is_committed() && store.is_complete());
     store.hope_again();
-    assert_eq!(store.given_up_runs(), [(2, 1)]);
-    assert_eq!(store.given_up().map(Entry::shown).collect::<Vec<_>>(), ["d/log"]);
+    assert_eq!(store.missing_runs(), [(2, 1)]);
+    assert_eq!(store.missing().map(|(entry, _)| entry.shown()).collect::<Vec<_>>(), ["d/log"]);
 }
 
 #[test]

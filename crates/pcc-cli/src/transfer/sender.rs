@@ -2,6 +2,7 @@
 
 use super::bitmap::Bitmap;
 use super::endpoint;
+use super::manifest::{Entry, What};
 use super::progress::{Event, INTERVAL, Reporter, Snapshot};
 use super::protocol::{self, Answer, BATCH, Hello, MAX_MESSAGE};
 use super::selection::Selection;
@@ -227,11 +228,13 @@ impl Sender {
         let changed: Vec<u32> = source.trouble.keys().copied().filter(is_empty).collect();
         let (mut files, mut bytes) = (source.manifest.files, source.manifest.bytes);
         for &file in &missing {
-            let entry = Some(&entries[file as usize]).filter(|entry| entry.size() > 0).ok_or_else(never_sent)?;
-            let why = source.trouble.get(&file).map_or("it could not be read as it was", String::as_str);
+            let is_sent = |entry: &&Entry| !matches!(entry.what, What::Dir { .. });
+            let entry = Some(&entries[file as usize]).filter(is_sent).ok_or_else(never_sent)?;
+            let unknown = "it could not be read as it was, or was removed at the receiver";
+            let why = source.trouble.get(&file).map_or(unknown, String::as_str);
             let message = format!("\"{}\" did not arrive: {why}", entry.shown());
             self.reporter.event(&Event::Note { message: &message });
-            (files, bytes) = (files - 1, bytes - entry.size());
+            (files, bytes) = (files - usize::from(entry.is_file()), bytes - entry.size());
         }
         for &file in &changed {
             let message =

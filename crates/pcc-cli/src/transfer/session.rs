@@ -223,11 +223,11 @@ impl Shared {
         if let Some(summary) = summary.as_mut().filter(|summary| summary.missing == 0) {
             summary.moved = summary.moved.saturating_sub(store.spared());
             summary.there += store.same_files();
-            for entry in store.given_up() {
-                let message = format!("\"{}\" is not here: the sender could not read it as it was", entry.shown());
+            for (entry, why) in store.missing() {
+                let message = format!("\"{}\" is not here: {why}", entry.shown());
                 self.reporter.event(&Event::Note { message: &message });
                 summary.missing += 1;
-                summary.files -= 1;
+                summary.files -= usize::from(entry.is_file());
                 summary.bytes -= entry.size();
             }
         }
@@ -273,7 +273,7 @@ pub async fn run(mut peer: Peer, address: SocketAddr, shared: Arc<Shared>) -> En
     if result.is_ok() {
         shared.note_end(&store);
     }
-    let without = store.given_up_runs();
+    let without = store.missing_runs();
     *state = State::Bound(store);
     drop(state);
     match result {

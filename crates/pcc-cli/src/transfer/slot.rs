@@ -114,7 +114,7 @@ impl Slot {
     fn say_farewell(&mut self) {
         self.farewell = Some(Instant::now() + FAREWELL);
         let message = format!(
-            "all is verified and in its place; waiting up to {} s for the sender to come back and hear of it",
+            "all that came is verified and in its place; waiting up to {} s for the sender to come back and hear of it",
             FAREWELL.as_secs()
         );
         self.reporter.event(&Event::Note { message: &message });

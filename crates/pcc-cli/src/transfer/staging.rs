@@ -10,7 +10,7 @@ use crate::folders;
 use crate::peer::credentials::SenderId;
 use crate::peer::identity::Identity;
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, File, MetadataExt, OpenOptions, OpenOptionsExt};
+use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, File, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -262,6 +262,13 @@ impl Staging {
         self.path.join(&self.name).display().to_string()
     }
 
+    /// Whether somebody has removed it, or put another in its place.
+    pub fn is_removed(&self) -> bool {
+        let id = |metadata: Metadata| (metadata.dev(), metadata.ino());
+        let there = self.destination.symlink_metadata(&self.name).map(id);
+        !self.folder.dir_metadata().map(id).is_ok_and(|own| there.is_ok_and(|there| there == own))
+    }
+
     /// Remembers who this is and where it listens, for the next start.
     pub fn save(&mut self, port: u16) -> Result<()> {
         self.port = port;
@@ -361,10 +368,12 @@ impl Staging {
         drop(lock);
         let until = Instant::now() + CLOSING;
         while let Err(e) = destination.remove_dir_all(&name) {
-            if e.kind() != ErrorKind::DirectoryNotEmpty || Instant::now() > until {
-                return Err(Failure::io(format!("remove {}", path.join(&name).display()), &e));
+            match e.kind() {
+                // Somebody was faster.
+                ErrorKind::NotFound => break,
+                ErrorKind::DirectoryNotEmpty if Instant::now() < until => std::thread::sleep(Duration::from_millis(10)),
+                _ => return Err(Failure::io(format!("remove {}", path.join(&name).display()), &e)),
             }
-            std::thread::sleep(Duration::from_millis(10));
         }
         sync(&destination).doing(|| format!("write the folder {} to disk", path.display()))
     }

@@ -6,7 +6,7 @@ use super::blocks;
 use super::commit;
 use super::disk::{Disk, RealDisk};
 use super::holes;
-use super::in_place::{Same, may_stay};
+use super::in_place::{Same, is_in_place, may_stay};
 use super::journal::{COMMITTED, Journal, NEW_FOLDER, RESET};
 use super::manifest::{Entry, Manifest, What};
 use super::protocol::Record;
@@ -43,8 +43,10 @@ pub struct Store {
     /// Folders that an earlier attempt to give names may have made.
     new_folders: HashSet<u32>,
     published: bool,
-    /// Files that the sender gave up.
+    /// Files that the sender gave up, and what was lost.
     pub(super) given_up: BTreeSet<u32>,
+    /// What somebody removed before it had its name, or after an attempt to give names that was cut.
+    lost: BTreeSet<u32>,
     /// Files that were in their place before.
     pub(super) in_place: HashMap<u32, Same>,
     /// Files that were and may be the same.
@@ -102,6 +104,7 @@ impl Store {
             manifest_hash,
             journal,
             given_up: BTreeSet::new(),
+            lost: BTreeSet::new(),
             in_place: HashMap::new(),
             there: HashMap::new(),
             spared: 0,
@@ -174,6 +177,7 @@ impl Store {
             return Ok(store);
         }
         store.given_up.clear();
+        store.in_place.clear();
         let mut blocks: Vec<_> = blocks.into_iter().collect();
         blocks.sort_unstable_by_key(|(place, _)| *place);
         let size = |(file, block): (u32, u32)| blocks::length(store.size(file), block.into()) as u64;
@@ -206,7 +210,7 @@ impl Store {
     }
 
     fn read_journal(&mut self, blocks: &mut HashMap<(u32, u32), [u8; 32]>) -> Result<()> {
-        let Self { journal, manifest, committed, new_folders, given_up, roots, .. } = self;
+        let Self { journal, manifest, committed, new_folders, given_up, in_place, roots, .. } = self;
         journal.read(|record| {
             match record {
                 COMMITTED => *committed = true,
@@ -224,8 +228,11 @@ impl Store {
                 Record::Skip { file } => {
                     given_up.insert(file);
                 }
+                Record::Same { file, .. } => {
+                    in_place.insert(file, Same::ByTime);
+                }
                 // Never written here.
-                Record::Copy { .. } | Record::Same { .. } => {}
+                Record::Copy { .. } => {}
                 Record::Block { file, block, hash } | Record::Hole { file, block, hash } => {
                     if manifest.block_id(file, block.into()).is_some() {
                         blocks.insert((file, block), hash);
@@ -255,13 +262,15 @@ impl Store {
         self.file(file).is_ok_and(|f| f.read_exact_at(data, u64::from(block) * blocks::BLOCK).is_ok())
     }
 
-    /// The staged file, created on first use. Only this user may read it until it has its name.
+    /// The staged file, created on first use. Only this user may read it until it has its name. If somebody removed what is there of
+    /// it, another would have zeros in its place.
     fn file(&mut self, file: u32) -> Result<&std::fs::File> {
         if self.open.as_ref().is_none_or(|(open, _)| *open != file) {
             let entry = &self.manifest.entries[file as usize];
             let (data, name) = (&self.staging.data, entry.staged_name());
             let mut options = OpenOptions::new();
-            options.create(true).read(true).write(true).mode(0o600);
+            let has_blocks = self.partial.contains_key(&file);
+            options.create(!has_blocks).read(true).write(true).mode(0o600);
             let opened = data.open_with(&name, &options).or_else(|e| match e.kind() {
                 // It had its final permissions already when an attempt was cut.
                 ErrorKind::PermissionDenied => {
@@ -271,6 +280,14 @@ impl Store {
                 _ => Err(e),
             });
             let shown = || format!("write \"{}\" in {}", entry.shown(), self.staging.shown());
+            if has_blocks && matches!(&opened, Err(e) if e.kind() == ErrorKind::NotFound) {
+                let message = format!(
+                    "what came of \"{}\" was removed from {}; run both commands again to send it anew",
+                    entry.shown(),
+                    self.staging.shown()
+                );
+                return Err(Failure::new(Kind::Other, message));
+            }
             self.open = Some((file, opened.doing(shown)?.into_std()));
         }
         match &self.open {
@@ -382,13 +399,19 @@ impl Store {
         files.filter(|&file| self.size(file) > 0 && self.finished.get(file.into())).count()
     }
 
-    /// What the sender gave up.
-    pub fn given_up(&self) -> impl Iterator<Item = &Entry> {
-        self.given_up.iter().map(|&file| &self.manifest.entries[file as usize])
+    /// What is not here when all else is, and why.
+    pub fn missing(&self) -> impl Iterator<Item = (&Entry, &'static str)> {
+        self.given_up.iter().map(|file| {
+            let why = match self.lost.contains(file) {
+                true => "somebody removed it before all was in its place",
+                false => "the sender could not read it as it was",
+            };
+            (&self.manifest.entries[*file as usize], why)
+        })
     }
 
     /// The same as runs of entries.
-    pub fn given_up_runs(&self) -> Vec<(u64, u64)> {
+    pub fn missing_runs(&self) -> Vec<(u64, u64)> {
         let mut bits = Bitmap::new(self.manifest.entries.len() as u64);
         self.given_up.iter().for_each(|&file| bits.set(file.into(), true));
         bits.runs()
@@ -491,8 +514,16 @@ impl Store {
         if self.published {
             return Ok(());
         }
+        let is_resumed = self.committed;
         self.seal(disk, rules)?;
-        commit::publish(&self.staging, &self.manifest, rules, &self.new_folders, disk)?;
+        let Self { staging, manifest, new_folders: ours, given_up, in_place, .. } = &*self;
+        let attempt = commit::Attempt { is_resumed, ours, given_up, in_place };
+        for file in commit::publish(staging, manifest, rules, &attempt, disk)? {
+            self.finished.set(file.into(), false);
+            self.unfinished += 1;
+            self.given_up.insert(file);
+            self.lost.insert(file);
+        }
         self.published = true;
         Ok(())
     }
@@ -515,6 +546,13 @@ impl Store {
         }
         for &file in &self.given_up {
             self.journal.append(Record::Skip { file })?;
+        }
+        for (&file, same) in &self.in_place {
+            let is_plain = || is_in_place(&self.staging, &self.manifest.entries[file as usize]);
+            if matches!(same, Same::ByContent(_)) && !is_plain() {
+                // It stays as it is, though its time could not be set.
+                self.journal.append(Record::Same { file, hash: [0; 32] })?;
+            }
         }
         self.journal.append(COMMITTED)?;
         self.journal.sync()?;

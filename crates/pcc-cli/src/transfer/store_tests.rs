@@ -201,6 +201,88 @@ fn a_cut_while_names_are_given_can_be_repeated() {
     assert_eq!(std::fs::read(dir.path().join("f1")).unwrap(), b);
 }
 
+/// What is not here in the end.
+fn missing(store: &Store) -> Vec<String> {
+    store.missing().map(|(entry, _)| entry.shown()).collect()
+}
+
+#[test]
+fn what_somebody_removed_is_named_and_the_rest_gets_its_names() {
+    for restarts in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = bind(dir.path(), &encoded(&[10, 20, 0, 30, 40]));
+        for (file, size) in [(0, 10), (1, 20), (3, 30), (4, 40)] {
+            put(&mut store, file, 0, &data(size)).unwrap();
+        }
+        store.complete_last(RULES);
+        if restarts {
+            store.seal(&RealDisk, RULES).unwrap();
+            // Before the cut these two got their names. Somebody has written to the second since.
+            for file in [1, 3] {
+                std::fs::rename(staged(&store, file), dir.path().join(format!("f{file}"))).unwrap();
+            }
+            std::fs::write(dir.path().join("f3"), "changed").unwrap();
+            std::fs::remove_file(staged(&store, 2)).unwrap();
+        }
+        std::fs::remove_file(staged(&store, 4)).unwrap();
+        if restarts {
+            drop(store);
+            store = resume(dir.path());
+        }
+        store.commit(RULES).unwrap();
+        assert!(store.is_published() && store.is_complete());
+        let (lacks, runs) = match restarts {
+            false => (vec!["f4"], vec![(4, 1)]),
+            true => (vec!["f2", "f3", "f4"], vec![(2, 3)]),
+        };
+        assert_eq!(
+            (missing(&store), store.missing_runs()),
+            (lacks.iter().map(|name| name.to_string()).collect(), runs)
+        );
+        assert_eq!(std::fs::read(dir.path().join("f0")).unwrap(), data(10));
+        assert_eq!(std::fs::read(dir.path().join("f1")).unwrap(), data(20));
+        store.into_staging().remove().unwrap();
+        let left = if restarts { 3 } else { 4 };
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), left, "nothing is stuck");
+    }
+}
+
+#[test]
+fn a_removed_folder_is_no_completion() {
+    for whole in [false, true] {
+        let outer = tempfile::tempdir().unwrap();
+        let to = outer.path().join("to");
+        let mut store = bind(&to, &encoded(&[10]));
+        put(&mut store, 0, 0, &data(10)).unwrap();
+        store.complete_last(RULES);
+        let removed = if whole { to.clone() } else { store.staging.shown().into() };
+        std::fs::remove_dir_all(removed).unwrap();
+        let failure = store.commit(RULES).unwrap_err();
+        assert!(failure.message.contains("was removed before"), "{failure}");
+    }
+}
+
+#[test]
+fn the_rest_of_a_removed_file_is_not_taken_for_the_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = data(2 * BLOCK);
+    let mut store = bind(dir.path(), &encoded(&[2 * BLOCK, 10]));
+    store.put_root(0, root(&whole)).unwrap();
+    put(&mut store, 0, 0, &whole).unwrap();
+    put(&mut store, 1, 0, &data(10)).unwrap();
+    std::fs::remove_file(staged(&store, 0)).unwrap();
+    let failure = put(&mut store, 0, 1, &whole).unwrap_err();
+    assert!(failure.message.contains("\"f0\" was removed"), "{failure}");
+    drop(store);
+    let mut store = resume(dir.path());
+    assert_eq!(store.stored(), 10);
+    for block in [0, 1] {
+        put(&mut store, 0, block, &whole).unwrap();
+    }
+    store.commit(RULES).unwrap();
+    assert!(std::fs::read(dir.path().join("f0")).unwrap() == whole);
+}
+
 #[test]
 fn two_receivers_do_not_share_a_folder() {
     let dir = tempfile::tempdir().unwrap();
