@@ -77,17 +77,17 @@ fn find_or_make<T: Serialize + DeserializeOwned>(
 
 fn read<T: DeserializeOwned>(mut file: File, path: &Path, what: &str) -> Result<T> {
     let shown = || format!("read the {what} {}", path.display());
+    let unusable = |why: &str| Failure::new(Kind::Other, format!("cannot use the {what} {}: {why}", path.display()));
     let metadata = file.metadata().doing(shown)?;
-    if metadata.uid() != rustix::process::geteuid().as_raw() || metadata.mode() & 0o077 != 0 {
-        let why = "it belongs to another user, or others may read it; delete it and a new one is made";
-        return Err(Failure::new(Kind::Other, format!("cannot use the {what} {}: {why}", path.display())));
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(unusable("it belongs to another user; have HOME or XDG_CONFIG_HOME name a folder of your own"));
+    }
+    if metadata.mode() & 0o077 != 0 {
+        return Err(unusable("others may read it; delete it and a new one is made"));
     }
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).doing(shown)?;
-    postcard::from_bytes(&bytes).map_err(|_| {
-        let why = "it is damaged; delete it and a new one is made";
-        Failure::new(Kind::Other, format!("cannot use the {what} {}: {why}", path.display()))
-    })
+    postcard::from_bytes(&bytes).map_err(|_| unusable("it is damaged; delete it and a new one is made"))
 }
 
 /// Keeps a new key. If another process is faster, that one's counts.
@@ -95,8 +95,9 @@ fn make<T: Serialize + DeserializeOwned>(path: &Path, what: &str, new_key: T) ->
     let shown = || format!("keep the {what} in {}", path.display());
     let bytes = postcard::to_stdvec(&new_key).map_err(|e| Failure::new(Kind::Other, e))?;
     make_folders(path.parent().unwrap_or(Path::new("/"))).doing(shown)?;
-    let new = path.with_extension(format!("{}.new", std::process::id()));
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new).doing(shown)?;
+    // Nobody who may write in that folder knows the name before, and what is there in spite of that is neither followed nor taken.
+    let new = path.with_extension(format!("{:016x}.new", fastrand::u64(..)));
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new).doing(shown)?;
     let written = file.write_all(&bytes).and_then(|()| file.sync_all());
     // A name that is taken stays; and no one sees half a key.
     let named = written.and_then(|()| std::fs::hard_link(&new, path));
@@ -126,11 +127,22 @@ mod tests {
             "whoever comes second takes what is there"
         );
         assert_eq!(std::fs::read_dir(dir.path().join("pcc")).unwrap().count(), 1);
+        // What others may have put where a new key could be written first.
+        let (victim, another) = (dir.path().join("victim"), dir.path().join("pcc/another"));
+        std::fs::write(&victim, "precious").unwrap();
+        let guess = another.with_extension(format!("{}.new", std::process::id()));
+        std::os::unix::fs::symlink(&victim, guess).unwrap();
+        find_or_make(&another, "sender key", Credentials::generate).unwrap();
+        assert_eq!(std::fs::read(victim).unwrap(), b"precious");
         let refused = || find().err().expect("must be refused").message;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
         assert!(refused().contains("others may read it"));
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         std::fs::write(&path, "no key").unwrap();
         assert!(refused().contains("damaged"));
+        if std::os::unix::fs::chown(&path, Some(65_534), None).is_err() {
+            return println!("skipped: only root can give a file to another user");
+        }
+        assert!(refused().contains("belongs to another user") && !refused().contains("delete"), "{}", refused());
     }
 }
