@@ -51,6 +51,8 @@ pub enum State {
     Fresh(Staging),
     /// Bound to the manifest of a sender.
     Bound(Box<Store>),
+    /// It can't be taken up.
+    Failed(Failure),
     /// A session has it.
     Gone,
 }
@@ -137,14 +139,12 @@ impl Shared {
             Some(Bound { manifest, .. }) => {
                 let shared = shared.clone();
                 blocking(move || {
-                    let resumed = shared.resume(staging, &manifest).map(|store| {
-                        let complete = store.is_published();
-                        *state = State::Bound(Box::new(store));
-                        complete
-                    });
+                    let resumed = shared.resume(staging, &manifest);
+                    let complete = resumed.as_ref().map(|store| store.is_published()).map_err(Failure::clone);
+                    *state = resumed.map_or_else(State::Failed, |store| State::Bound(Box::new(store)));
                     // First, because whoever hears of it may want the state.
                     drop(state);
-                    drop(tell.send(resumed));
+                    drop(tell.send(complete));
                 });
             }
         }
@@ -247,6 +247,11 @@ pub async fn run(mut peer: Peer, address: SocketAddr, shared: Arc<Shared>) -> En
             wire::close(&peer.connection, &failure);
             return End::Fatal(failure);
         }
+        State::Failed(failure) => {
+            *state = State::Failed(failure.clone());
+            wire::close(&peer.connection, &failure);
+            return End::Fatal(failure);
+        }
         State::Bound(store) if *store.manifest_hash.as_bytes() == peer.hello.manifest => (State::Bound(store), Ok(())),
         held => take_list(&mut peer, held, &shared).await,
     };
@@ -343,7 +348,7 @@ async fn take_list(peer: &mut Peer, held: State, shared: &Arc<Shared>) -> (State
             let result = store.rebind(holder, &encoded, rules);
             (State::Bound(store), result)
         }
-        State::Gone => (State::Gone, Ok(())),
+        other => (other, Ok(())),
     };
     let comparing = shared.clone();
     let mut bound = blocking(move || {

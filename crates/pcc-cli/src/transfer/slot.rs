@@ -186,6 +186,6 @@ fn dispose(state: State, done: bool) -> Result<()> {
     match state {
         State::Fresh(staging) => staging.remove(),
         State::Bound(store) if store.is_untouched() || (done && store.is_published()) => store.into_staging().remove(),
-        State::Bound(_) | State::Gone => Ok(()),
+        State::Bound(_) | State::Failed(_) | State::Gone => Ok(()),
     }
 }

@@ -221,15 +221,18 @@ async fn transfer(
         Ok(opened) => opened,
         Err(failure) => {
             peers.close();
-            while let Some((_, peer)) = peers.recv().await {
-                wire::close(&peer.connection, &failure);
-            }
+            turn_away(&mut peers, &failure).await;
             return open.end(None, &Err(failure));
         }
     };
     let mut slot = Slot::open(staging, bound, shared.rules, shared.log.reporter().clone()).await;
+    let mut had_sender = false;
     let result = loop {
         let is_idle = slot.is_idle();
+        if had_sender && is_idle && slot.holder().is_none() {
+            // Nothing came of it, and nothing is there of it: it must not keep others out.
+            break Err(Failure::new(Kind::LostPeer, "the sender was turned away, or left before anything came"));
+        }
         tokio::select! {
             biased;
             over = slot.next() => match over {
@@ -239,6 +242,7 @@ async fn transfer(
             },
             arrival = peers.recv() => match arrival {
                 Some((address, peer)) => {
+                    had_sender = true;
                     if let Err(failure) = slot.begin(address, peer).await {
                         break Err(failure);
                     }
@@ -250,6 +254,18 @@ async fn transfer(
             }
         }
     };
+    // From here on, who comes is to try again.
+    peers.close();
     let left = slot.leave(result).await;
+    if let Err(failure) = &left.result {
+        turn_away(&mut peers, failure).await;
+    }
     open.end(left.summary, &left.result);
+}
+
+/// Tells those who come why they can't be taken.
+async fn turn_away(peers: &mut mpsc::Receiver<Arrival>, failure: &Failure) {
+    while let Some((_, peer)) = peers.recv().await {
+        wire::close(&peer.connection, failure);
+    }
 }

@@ -87,6 +87,7 @@ impl<'a> Left<'a> {
             }
             State::Fresh(staging) => first_list(place, staging).map_err(|e| format!("the list was refused: {e}"))?,
             State::Bound(store) => store,
+            State::Failed(failure) => return Err(format!("the start failed: {failure}")),
             State::Gone => return Err("the start failed".to_owned()),
         };
         if !store.is_published() && (said(self.done, SENT) || done.iter().any(publishes)) {
