@@ -87,8 +87,10 @@ pub fn bind_again(address: Option<SocketAddr>, port: u16) -> Result<UdpSocket> {
 impl Receiver {
     /// Takes up or prepares a transfer, and listens for it.
     pub async fn open(options: Options, reporter: Arc<Reporter>) -> Result<(Self, Ticket)> {
-        let dir = options.dir.clone();
-        let staging = blocking(move || Staging::open(&dir)).await.map_err(|e| Failure::new(Kind::Other, e))?;
+        let (dir, welcome) = (options.dir.clone(), options.welcome.clone());
+        let is_welcome = move |sender| !matches!(&welcome, Welcome::Only(senders) if !senders.contains(&sender));
+        let staging = blocking(move || Staging::open_for(&dir, is_welcome)).await;
+        let staging = staging.map_err(|e| Failure::new(Kind::Other, e))?;
         let mut staging = staging?;
         for message in &staging.skipped {
             reporter.event(&Event::Note { message });
@@ -161,7 +163,7 @@ impl Receiver {
                  run pcc recv in another folder for a new one",
             ),
             (Some(holder), _) if holder != peer.holder() => wrong(
-                "this ticket is already in use for another transfer; finish that one, or run pcc recv for a new ticket",
+                "this ticket is already in use for another transfer; finish that one, or run pcc recv in another folder for a new ticket",
             ),
             (None, Welcome::Only(senders)) if !senders.contains(&peer.sender) => unwelcome(senders, peer.sender),
             (None, Welcome::Confirmed) => {

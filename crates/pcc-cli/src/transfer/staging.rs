@@ -96,8 +96,14 @@ pub struct Staging {
 }
 
 impl Staging {
-    /// Takes up the unfinished transfer in the destination, or prepares a new one.
+    /// Takes up the unfinished transfer in the destination, whoever sends it, or prepares a new one.
+    #[cfg(test)]
     pub fn open(path: &Path) -> Result<Self> {
+        Self::open_for(path, |_| true)
+    }
+
+    /// Takes up the unfinished transfer of a sender that is welcome, or prepares a new one.
+    pub fn open_for(path: &Path, is_welcome: impl Fn(SenderId) -> bool) -> Result<Self> {
         let destination = open_destination(path)?;
         let mut skipped = Vec::new();
         for name in names(&destination, path)? {
@@ -113,7 +119,13 @@ impl Staging {
                 continue;
             }
             match Self::resume(&destination, path, folder, name)? {
-                Some(staging) if !staging.kept => return Ok(Self { skipped, ..staging }),
+                Some(staging) if !staging.kept => match staging.list()? {
+                    List::Whole(Bound { holder, .. }) if !is_welcome(holder.sender) => {
+                        let sender = holder.sender;
+                        skipped.push(format!("{shown} is left alone: it is of {sender}, whom --from does not name"));
+                    }
+                    _ => return Ok(Self { skipped, ..staging }),
+                },
                 _ => {}
             }
         }

@@ -3,7 +3,7 @@
 use crate::common::{
     CONFIG, Pcc, names, receiver, receiver_command, sender, sender_command, start, start_reading, terminal, type_line,
 };
-use crate::place;
+use crate::{keep, place};
 use std::fs;
 use std::path::Path;
 
@@ -88,6 +88,34 @@ fn an_unfinished_transfer_is_the_senders_own() {
     sender(&[&file], &ticket, &[]).exits(0);
     recv.exits(0);
     assert_eq!(fs::read(&file).unwrap(), fs::read(p.to.join("large")).unwrap());
+}
+
+#[test]
+fn the_unfinished_transfer_of_another_sender_keeps_nobody_out() {
+    let p = place();
+    let (one, two) = (keep::sender(&p, "one"), keep::sender(&p, "two"));
+    let (large, small) = (p.file("large", 3_000_000), p.file("small", 10));
+    let recv = start(receiver_command(&p.to, &["--from", &one.name]));
+    let first = recv.ticket();
+    let send = one.send(&[&large], &first, &["--json", "--max-rate", "10mbit"]);
+    send.stored(300_000);
+    send.kill();
+    recv.kill();
+
+    let mut recv = start(receiver_command(&p.to, &["--json", "--from", &two.name]));
+    let second = recv.ticket();
+    assert_ne!(first, second);
+    let note = recv.event("note")["message"].as_str().unwrap().to_owned();
+    assert!(note.contains("is left alone") && note.contains(&one.name), "{note}");
+    one.send(&[&large], &second, &[]).exits(4);
+    two.send(&[&small], &second, &[]).exits(0);
+    recv.exits(0);
+
+    let mut recv = start(receiver_command(&p.to, &["--from", &one.name]));
+    assert_eq!(recv.ticket(), first);
+    one.send(&[&large], &first, &[]).exits(0);
+    recv.exits(0);
+    assert_eq!(names(&p.to), ["large", "small"]);
 }
 
 #[test]
