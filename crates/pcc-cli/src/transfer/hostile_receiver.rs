@@ -108,6 +108,26 @@ async fn one_that_says_nothing_is_given_up() {
     assert_eq!(failure.kind, Kind::Stalled, "{failure}");
 }
 
+/// As `pcc recv --keep` does that has too many transfers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_that_is_always_busy_is_given_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    std::fs::write(&file, "hello").unwrap();
+    let Hostile { endpoint, ticket } = Hostile::listen();
+    let busy = tokio::spawn(async move {
+        let mut open = Vec::new();
+        while let Some(incoming) = endpoint.accept().await {
+            let Ok(connection) = incoming.await else { continue };
+            wire::close(&connection, &Failure::new(Kind::LostPeer, "busy with others"));
+            open.push(connection);
+        }
+    });
+    let failure = send(&file, &ticket).await.unwrap_err();
+    assert!(failure.kind == Kind::LostPeer && failure.message.contains("gave up"), "{failure}");
+    busy.abort();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_that_takes_nothing_is_given_up() {
     let sent = sent_to(|mut victim| async {

@@ -260,8 +260,12 @@ impl Sender {
             }
             Err(failure) => return Ok((source, failure.into())),
         };
+        let before = self.last_contact;
         let (source, result) = self.transfer(&connection, source).await?;
-        self.last_contact = Instant::now();
+        // A receiver that is busy with others turns everybody away without an answer.
+        if self.last_contact != before {
+            self.last_contact = Instant::now();
+        }
         Ok((
             source,
             match result {
@@ -345,7 +349,9 @@ impl Sender {
         let mut deadline = self.deadline(1);
         loop {
             let answer = tokio::time::timeout_at(deadline, wire::receive(&mut control, MAX_MESSAGE)).await;
-            match answer.unwrap_or_else(|_| Err(self.nothing_moves()))? {
+            let answer = answer.unwrap_or_else(|_| Err(self.nothing_moves()))?;
+            self.last_contact = Instant::now();
+            match answer {
                 Answer::Confirm if !asked => {
                     asked = true;
                     let (code, sender) = (code(connection)?, self.id.to_string());
@@ -396,7 +402,6 @@ impl Sender {
                         let entries = (0u64..).zip(&manifest.entries);
                         self.there = entries.filter(|(n, entry)| entry.size() > 0 && finished.get(*n)).count();
                     }
-                    self.last_contact = Instant::now();
                     return Ok((Had { blocks: have, files: finished, there }, control, bytes));
                 }
                 Answer::Confirm
