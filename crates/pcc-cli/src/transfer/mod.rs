@@ -230,7 +230,7 @@ pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
     }
     let qlog = qlog.map(|file| Qlog::create(&file).with_context(|| format!("can't write {}", file.display())));
     let qlog = qlog.transpose()?;
-    let patience = Duration::from_secs(timeout);
+    let patience = patience(timeout);
     let work = async {
         let (credentials, note) = keeper::sender_key()?;
         if let Some(message) = &note {
@@ -274,7 +274,7 @@ pub fn recv(args: RecvArgs) -> anyhow::Result<ExitCode> {
         permissions: !no_perms,
         safe_links,
         umask: umask.bits() as u32,
-        patience: Duration::from_secs(timeout),
+        patience: patience(timeout),
     };
     if keep {
         let senders = from.into_iter().collect::<Option<Vec<_>>>();
@@ -288,6 +288,12 @@ pub fn recv(args: RecvArgs) -> anyhow::Result<ExitCode> {
     let reporter = Arc::new(Reporter::new(json));
     let options = receiver::Options { dir, listen, advertise, welcome, rules };
     Ok(finish(&reporter, runtime::run_in_one_thread(receiver::run(options, reporter.clone()))))
+}
+
+/// What `--timeout` says; longer than this is for ever, and clocks end somewhere.
+fn patience(seconds: u64) -> Duration {
+    const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+    Duration::from_secs(seconds).min(LONGEST)
 }
 
 fn welcome(from: Vec<From>) -> anyhow::Result<Welcome> {
@@ -316,9 +322,17 @@ fn finish(reporter: &Reporter, result: Result<()>) -> ExitCode {
 }
 
 #[cfg(test)]
-mod help {
-    use super::EXIT_CODES;
+mod command_line {
+    use super::*;
     use crate::failure::Kind;
+
+    #[test]
+    fn no_timeout_is_too_long() {
+        for seconds in [u64::MAX, i64::MAX as u64] {
+            let end = tokio::time::Instant::now() + patience(seconds) * stall::FINISHING;
+            assert!(end.elapsed().is_zero());
+        }
+    }
 
     #[test]
     fn every_exit_code_is_in_the_help() {
