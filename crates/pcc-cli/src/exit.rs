@@ -1,6 +1,7 @@
 //! Exit codes, and the one place where an error becomes one.
 
 use std::fmt::Display;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// The exit code of a mistake on the command line or in a file, as clap's.
@@ -22,7 +23,8 @@ pub fn usage(mistake: impl Display) -> anyhow::Error {
 /// The exit code of a subcommand; what went wrong is said on standard error.
 pub fn code(done: anyhow::Result<ExitCode>) -> ExitCode {
     done.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
+        // `eprintln!` would panic where nobody can read it.
+        let _ = writeln!(std::io::stderr(), "error: {error:#}");
         if error.is::<Usage>() { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
     })
 }

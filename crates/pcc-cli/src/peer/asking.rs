@@ -5,7 +5,7 @@ use crate::exit::usage;
 use anyhow::Context;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{BufRead, BufReader, IsTerminal, stdin};
+use std::io::{BufRead, BufReader, IsTerminal, Write, stderr, stdin};
 use std::path::Path;
 
 /// The environment variable that may have the ticket.
@@ -24,7 +24,8 @@ pub fn ticket(file: Option<&Path>, printed_by: &str) -> anyhow::Result<String> {
     match file {
         Some(path) if path == Path::new(STDIN) => first_line(stdin().lock()).context("can't read the ticket"),
         None if std::env::var_os(VARIABLE).is_none() && stdin().is_terminal() => {
-            eprint!("The ticket that {printed_by} printed: ");
+            // Whoever doesn't see it may know what to type.
+            let _ = write!(stderr(), "The ticket that {printed_by} printed: ");
             first_line(stdin().lock()).context("can't read the ticket")
         }
         _ => ticket_at_hand(file, printed_by),
@@ -59,7 +60,8 @@ pub fn check_arguments(arguments: impl IntoIterator<Item = OsString>) -> anyhow:
     let shows_one = |argument: &OsString| {
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric();
         let bytes = argument.as_encoded_bytes();
-        let mut starts = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(PREFIX.as_bytes()));
+        let is_prefix = |at: &[u8]| at.get(..PREFIX.len()).is_some_and(|at| at.eq_ignore_ascii_case(PREFIX.as_bytes()));
+        let mut starts = (0..bytes.len()).filter(|&at| is_prefix(&bytes[at..]));
         starts.any(|at| bytes[at..].iter().take_while(|byte| is_part(byte)).count() > SHORTEST)
             && !Path::new(argument).exists()
     };

@@ -53,20 +53,32 @@ fn a_ticket_is_no_argument_and_no_mistake_shows_it() {
     let ticket = recv.ticket();
     let path = file.to_str().unwrap();
     let typo = ticket.replacen("aa", "ab", 1);
+    let capitals = ticket.to_uppercase();
     let (as_value, as_pattern) = (format!("--json={ticket}"), format!("[{ticket}"));
     for arguments in [
         &["send", path, &ticket][..],
         &["send", path, &typo],
         &["send", &ticket, path, "--no-such"],
         &["send", path, "--ticket-file", &ticket],
+        &["send", path, "--ticket-file", &capitals],
+        &["send", path, &capitals],
         &["send", path, &as_value],
         &["send", path, "--exclude", &as_pattern],
         &[&ticket],
     ] {
         let mut send = pcc(arguments);
         send.exits(2);
-        assert!(!send.stderr().contains(&ticket[4..60]), "{}", send.stderr());
+        assert!(!send.stderr().to_lowercase().contains(&ticket[4..60]), "{}", send.stderr());
     }
+}
+
+#[test]
+fn a_mistake_that_nobody_can_read_has_its_exit_code() {
+    let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") else {
+        return println!("skipped: no /dev/full");
+    };
+    let send = sender_command(&["/etc/hostname".as_ref()], &["--exclude", "/"]).stderr(full).status().unwrap();
+    assert_eq!(send.code(), Some(2));
 }
 
 #[test]
