@@ -1,6 +1,7 @@
 //! Files changed while they were sent: the sender lists them again, and what both lists have is kept.
 
 use super::admission;
+use super::in_place::may_stay;
 use super::manifest::Manifest;
 use super::protocol::Record;
 use super::rules::Rules;
@@ -25,8 +26,12 @@ impl Store {
         let manifest = Manifest::decode_of(holder.transfer, encoded)?;
         let same = same(&self.manifest, &manifest);
         admission::check(&self.staging, &manifest, rules)?;
-        let there = same.keys().map(|&file| self.stored_of(file)).sum();
-        admission::check_space(&self.staging, manifest.bytes.saturating_sub(there))?;
+        let stored: HashMap<u32, u64> = same.iter().map(|(&before, &file)| (file, self.stored_of(before))).collect();
+        let there = (0u32..).zip(&manifest.entries).map(|(file, entry)| match may_stay(&self.staging, entry, rules) {
+            true => entry.size(),
+            false => stored.get(&file).copied().unwrap_or_default(),
+        });
+        admission::check_space(&self.staging, manifest.bytes - there.sum::<u64>())?;
 
         // A list and its journal belong together: the rename of the list is the moment at which both are exchanged.
         let mut journal = self.staging.new_journal(blake3::hash(encoded))?;

@@ -170,3 +170,22 @@ fn what_is_in_its_place_stays_there() {
     assert!(std::fs::read(dir.path().join("d/older")).unwrap() == newer);
     assert!(std::fs::read(dir.path().join("d/same")).unwrap() == whole);
 }
+
+#[test]
+fn what_may_stay_needs_no_room() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("d")).unwrap();
+    // Larger than any disk here.
+    let (large, size) = (dir.path().join("d/large"), 1 << 43);
+    if let Err(e) = std::fs::File::create(&large).and_then(|file| file.set_len(size)) {
+        return println!("skipped: no large sparse file here: {e}");
+    }
+    let rules = Rules { overwrite: true, sync: true, checksum: true, ..RULES };
+    let (old, new) = (list(&[("large", size, 1)]), list(&[("large", size, 1), ("more", 5, 1)]));
+    let staging = Staging::open(dir.path()).unwrap();
+    let admitted = Admitted::bind(&staging, old.0, &old.1, rules).unwrap();
+    let mut store = Store::new(staging, admitted);
+    store.rebind(new.0, &new.1, rules).unwrap();
+    std::fs::remove_file(large).unwrap();
+    assert_eq!(store.rebind(old.0, &old.1, rules).unwrap_err().kind, Kind::DiskFull);
+}
