@@ -113,8 +113,12 @@ fn holes_stay_holes_and_are_not_sent() {
     }
     let mut recv = receiver(&p.to, &["--json"]);
     let (ticket, relay) = through_relay(&recv.ticket());
-    sender(&[&file], &ticket, &[]).exits(0);
+    let mut send = sender(&[&file], &ticket, &["--json"]);
+    send.exits(0);
     recv.exits(0);
+    for side in [&send, &recv] {
+        assert_eq!(side.event("done")["moved"], BLOCK, "the one block that is no hole");
+    }
     let there = p.to.join("image");
     assert_eq!(tree(&file), tree(&there));
     assert!(there.metadata().unwrap().blocks() <= file.metadata().unwrap().blocks() + BLOCK as u64 / 512);

@@ -104,6 +104,7 @@ struct Sender {
     config: ClientConfig,
     reporter: Arc<Reporter>,
     started: Option<Instant>,
+    /// Of lists before the last one.
     moved: u64,
     there: usize,
     last_contact: Instant,
@@ -187,12 +188,15 @@ impl Sender {
                         let message = "files changed while they were sent, and --strict is given; send them when they are at rest";
                         return Err(Failure::new(Kind::Source, message));
                     }
-                    self.moved = self.moved.saturating_sub(source.spared());
+                    self.moved += source.moved();
                     self.there += source.same_files();
-                    let (paths, selection, named) = (self.paths.clone(), self.selection.clone(), source.named.clone());
-                    let found = blocking(move || Source::find_again(&paths, &selection, &named)).await;
+                    let (paths, selection) = (self.paths.clone(), self.selection.clone());
+                    let (named, last) = (source.named.clone(), source.manifest.clone());
+                    let found = blocking(move || Source::find_again(&paths, &selection, &named, &last)).await;
                     let again = found.map_err(|e| Failure::new(Kind::Other, e))??;
-                    for message in again.left_out.iter().filter(|message| !source.left_out.contains(message)) {
+                    let is_news =
+                        |message: &&String| !source.left_out.contains(message) && !source.gone.contains(message);
+                    for message in again.left_out.iter().chain(&again.gone).filter(is_news) {
                         self.reporter.event(&Event::Note { message });
                     }
                     source = again;
@@ -242,7 +246,7 @@ impl Sender {
             self.reporter.event(&Event::Note { message: &message });
         }
         let seconds = self.started.map_or(0.0, |started| started.elapsed().as_secs_f64());
-        let moved = self.moved.saturating_sub(source.spared());
+        let moved = self.moved + source.moved();
         let bits_per_second = moved as f64 * 8.0 / seconds.max(1e-6);
         let (there, missing) =
             (self.there + source.same_files(), missing.len() + changed.len() + source.left_out.len());
@@ -398,7 +402,6 @@ impl Sender {
                     self.reporter.event(&Event::Start { files: manifest.files, bytes: manifest.bytes, have: bytes });
                     if self.started.is_none() {
                         self.started = Some(Instant::now());
-                        self.moved = manifest.bytes - bytes;
                         let entries = (0u64..).zip(&manifest.entries);
                         self.there = entries.filter(|(n, entry)| entry.size() > 0 && finished.get(*n)).count();
                     }

@@ -95,6 +95,8 @@ pub struct Summary {
     pub moved: u64,
     /// Files that are not there.
     pub missing: usize,
+    /// Whether nothing more comes.
+    is_over: bool,
 }
 
 impl Summary {
@@ -209,8 +211,9 @@ impl Shared {
                 files,
                 bytes,
                 there: store.finished_files(),
-                moved: bytes - have,
+                moved: 0,
                 missing: 0,
+                is_over: false,
             });
             // The list may be a new one.
             (summary.files, summary.bytes) = (files, bytes);
@@ -220,8 +223,9 @@ impl Shared {
     /// Names what is not there when all else is.
     fn note_end(&self, store: &Store) {
         let Ok(mut summary) = self.summary.lock() else { return };
-        if let Some(summary) = summary.as_mut().filter(|summary| summary.missing == 0) {
-            summary.moved = summary.moved.saturating_sub(store.spared());
+        if let Some(summary) = summary.as_mut().filter(|summary| !summary.is_over) {
+            summary.is_over = true;
+            summary.moved = store.moved();
             summary.there += store.same_files();
             for (entry, why) in store.missing() {
                 let message = format!("\"{}\" is not here: {why}", entry.shown());

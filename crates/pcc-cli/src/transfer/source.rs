@@ -10,7 +10,7 @@ use super::walk::{Listing, Named, Opener};
 use crate::failure::Result;
 use crate::same_file::Identity;
 use bytes::{Bytes, BytesMut};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -50,6 +50,8 @@ pub struct Source {
     pub encoded: Bytes,
     /// What is not sent, and why.
     pub left_out: Vec<String>,
+    /// What the user named and is not there any more, and why: what has not arrived of it doesn't.
+    pub gone: Vec<String>,
     /// What the user named, for another listing.
     pub named: Named,
     opener: Opener,
@@ -60,17 +62,17 @@ pub struct Source {
     partial: HashMap<u32, Vec<Option<[u8; 32]>>>,
     /// Bytes that the last reading handed on.
     pub handed_on: u64,
-    spared: Spared,
+    moved: Moved,
+    /// Files that the receiver was told that it has the same of.
+    same: HashSet<u32>,
     /// What the last reading could not read as it was listed, and why.
     pub trouble: BTreeMap<u32, String>,
 }
 
-/// What the receiver was told to take from files that it has.
-struct Spared {
+/// Blocks whose data was handed on, and how many bytes these have. What is sent again after a cut counts once.
+struct Moved {
     blocks: Bitmap,
     bytes: u64,
-    /// Whole ones.
-    files: usize,
 }
 
 /// What became of reading a file.
@@ -91,30 +93,32 @@ impl Source {
         Self::of(Listing::find(arguments, selection)?, selection)
     }
 
-    /// Lists them again. What isn't what was named any more is listed as it was, so that all else can arrive.
-    pub fn find_again(arguments: &[PathBuf], selection: &Selection, named: &Named) -> Result<Self> {
-        Self::of(Listing::find_again(arguments, selection, named), selection)
+    /// Lists them again. What isn't what was named any more is listed as in the `last` list, so that all else can arrive.
+    pub fn find_again(arguments: &[PathBuf], selection: &Selection, named: &Named, last: &Manifest) -> Result<Self> {
+        Self::of(Listing::find_again(arguments, selection, named, &last.entries), selection)
     }
 
     fn of(mut listing: Listing, selection: &Selection) -> Result<Self> {
         let named = listing.named();
-        let left_out = std::mem::take(&mut listing.left_out);
+        let (left_out, gone) = (std::mem::take(&mut listing.left_out), std::mem::take(&mut listing.gone));
         let (opener, entries) = Opener::new(listing, selection.links);
         let manifest = Manifest::new(entries)?;
         let encoded = manifest.encode()?.into();
         let (roots, partial) = (HashMap::new(), HashMap::new());
-        let spared = Spared { blocks: Bitmap::new(manifest.blocks), bytes: 0, files: 0 };
+        let moved = Moved { blocks: Bitmap::new(manifest.blocks), bytes: 0 };
         Ok(Self {
             manifest: Arc::new(manifest),
             encoded,
             left_out,
+            gone,
             named,
             opener,
             blocks_read: Arc::default(),
             roots,
             partial,
             handed_on: 0,
-            spared,
+            moved,
+            same: HashSet::new(),
             trouble: BTreeMap::new(),
         })
     }
@@ -263,26 +267,28 @@ impl Source {
         for block in blocks {
             let len = blocks::length(size, block) as u64;
             self.handed_on += len;
-            let id = self.manifest.block_id(file, block).filter(|&id| !self.spared.blocks.get(id));
-            if let (Some(id), Record::Same { .. } | Record::Copy { .. }) = (id, record) {
-                self.spared.blocks.set(id, true);
-                self.spared.bytes += len;
-                let is_whole = matches!(record, Record::Same { .. });
-                self.spared.files += usize::from(is_whole && block == 0);
+            let id = self.manifest.block_id(file, block).filter(|&id| !self.moved.blocks.get(id));
+            if let (Some(id), Record::Block { .. }) = (id, record) {
+                self.moved.blocks.set(id, true);
+                self.moved.bytes += len;
             }
         }
+        match record {
+            Record::Same { .. } => self.same.insert(file),
+            _ => self.same.remove(&file),
+        };
         batch.push(record, data);
         !batch.is_full() || out.blocking_send(batch.take()).is_ok()
     }
 
-    /// Bytes that did not need to be sent because files that the receiver had have them.
-    pub fn spared(&self) -> u64 {
-        self.spared.bytes
+    /// Bytes of files that went over the network.
+    pub fn moved(&self) -> u64 {
+        self.moved.bytes
     }
 
     /// Files that did not need to be sent because the receiver had the same.
     pub fn same_files(&self) -> usize {
-        self.spared.files
+        self.same.len()
     }
 
     fn known(&self, file: u32, block: u64) -> bool {

@@ -51,8 +51,8 @@ pub struct Store {
     pub(super) in_place: HashMap<u32, Same>,
     /// Files that were and may be the same.
     pub(super) there: HashMap<u32, There>,
-    /// Bytes of these that turned out to be.
-    pub(super) spared: u64,
+    /// Bytes of blocks that came over the network, since this process began.
+    moved: u64,
 }
 
 pub(super) struct Partial {
@@ -107,7 +107,7 @@ impl Store {
             lost: BTreeSet::new(),
             in_place: HashMap::new(),
             there: HashMap::new(),
-            spared: 0,
+            moved: 0,
         };
         store.finish_empty();
         store
@@ -296,13 +296,22 @@ impl Store {
         }
     }
 
-    /// Verifies a block, writes it to its place, and only then notes it in the journal.
+    /// Takes a block that came over the network.
     pub fn put_block(&mut self, file: u32, block: u32, hash: [u8; 32], data: &[u8]) -> Result<()> {
-        if self.lacks(file, block, hash, || data.into())? {
+        if self.put_data(file, block, hash, data)? {
+            self.moved += data.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Verifies a block, writes it to its place, and only then notes it in the journal; whether it was not there yet.
+    pub(super) fn put_data(&mut self, file: u32, block: u32, hash: [u8; 32], data: &[u8]) -> Result<bool> {
+        let is_new = self.lacks(file, block, hash, || data.into())?;
+        if is_new {
             let written = self.file(file)?.write_all_at(data, u64::from(block) * blocks::BLOCK);
             self.put(Record::Block { file, block, hash }, written)?;
         }
-        Ok(())
+        Ok(is_new)
     }
 
     /// The same for one that is a hole.
@@ -490,9 +499,9 @@ impl Store {
         self.unfinished == self.given_up.len()
     }
 
-    /// Bytes that the sender did not need to send because files that were here have them.
-    pub fn spared(&self) -> u64 {
-        self.spared
+    /// Bytes that came over the network.
+    pub fn moved(&self) -> u64 {
+        self.moved
     }
 
     /// The blocks that are there, as runs.

@@ -63,11 +63,10 @@ impl Store {
     pub fn put_same(&mut self, file: u32, hash: [u8; 32]) -> Result<()> {
         match self.there.get(&file) {
             Some(there) if there.root == Some(hash) => {
-                let (same, before) = (Same::ByContent(there.identity), self.stored);
+                let same = Same::ByContent(there.identity);
                 if !self.finished.get(file.into()) {
                     self.keep(file, same);
                 }
-                self.spared += self.stored - before;
                 Ok(())
             }
             _ => Err(Failure::new(Kind::Corrupt, "the sender sent that a file is the same which is not")),
@@ -92,10 +91,7 @@ impl Store {
         if identity != there.identity || !identity.is(&opened).doing(|| format!("look at \"{}\"", entry.shown()))? {
             return Err(in_place::changed_here(entry));
         }
-        let before = self.stored;
-        self.put_block(file, block, hash, &data)?;
-        self.spared += self.stored - before;
-        Ok(())
+        self.put_data(file, block, hash, &data).map(drop)
     }
 
     /// Takes a file that is in its place for received.

@@ -84,7 +84,7 @@ fn a_sender_cannot_claim_what_is_not() {
     assert_eq!((store.stored(), store.is_complete()), (0, false));
     store.put_copy(0, 1, offers[1].1).unwrap();
     store.put_same(0, root).unwrap();
-    assert_eq!((store.stored(), store.spared(), store.is_complete()), (size, size, true));
+    assert_eq!((store.stored(), store.moved(), store.is_complete()), (size, 0, true));
     store.commit(CHECKSUM).unwrap();
     assert!(fs::read(&there).unwrap() == data(size), "a part that was copied before does not replace it");
     assert_eq!(there.metadata().unwrap().modified().unwrap(), UNIX_EPOCH + Duration::new(NOW.secs as u64, NOW.nanos));

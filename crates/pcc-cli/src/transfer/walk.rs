@@ -56,9 +56,9 @@ fn split(path: &Path) -> Option<(&Path, &OsStr)> {
     path.file_name().map(|name| (folder.unwrap_or(Path::new(".")), name))
 }
 
-/// What the user named, as it was listed first.
+/// What the user named: where it led to when it was listed first, and the first of its entries in the last list.
 #[derive(Clone)]
-pub struct Named(Vec<(Place, Entry)>);
+pub struct Named(Vec<(Place, usize)>);
 
 /// What was found.
 #[derive(Default)]
@@ -67,6 +67,8 @@ pub struct Listing {
     pub entries: Vec<Entry>,
     /// What was left out, and why.
     pub left_out: Vec<String>,
+    /// What the user named and is not there any more, and why.
+    pub gone: Vec<String>,
     /// The folders around what is looked at just now.
     around: Vec<(u64, u64)>,
     identities: Vec<Option<Identity>>,
@@ -118,21 +120,26 @@ impl Listing {
         Ok(listing)
     }
 
-    /// Lists it again. What is gone, or isn't what was named any more, is listed as it was, and so can't be opened.
-    pub fn find_again(arguments: &[PathBuf], selection: &Selection, named: &Named) -> Self {
+    /// Lists it again. What the user named and is gone, or isn't what was named any more, is listed as it was in the last list, with all that was
+    /// in it: what has arrived of it stays, and the rest can't be opened.
+    pub fn find_again(arguments: &[PathBuf], selection: &Selection, named: &Named, last: &[Entry]) -> Self {
         let mut listing = Self::default();
-        for (argument, (place, entry)) in arguments.iter().zip(&named.0) {
+        let ends = named.0.iter().skip(1).map(|(_, first)| *first).chain([last.len()]);
+        for ((argument, &(place, begin)), end) in arguments.iter().zip(&named.0).zip(ends) {
             let first = listing.entries.len();
-            if let Err(why) = listing.add_root(argument, Some(*place), selection) {
+            if let Err(why) = listing.add_root(argument, Some(place), selection) {
                 listing.entries.truncate(first);
                 listing.identities.truncate(first);
                 listing.roots.retain(|root| root.first < first);
                 listing.around.clear();
-                listing.roots.push(Root { path: argument.clone(), first, place: *place });
-                // Without an identity nothing is it.
-                listing.push(entry.path.clone(), entry.what.clone(), None);
-                if let What::Dir { .. } = entry.what {
-                    listing.left_out.push(format!("\"{}\" is left out: {why}", entry.shown()));
+                listing.roots.push(Root { path: argument.clone(), first, place });
+                for entry in &last[begin..end] {
+                    // Without an identity nothing is it.
+                    listing.push(entry.path.clone(), entry.what.clone(), None);
+                }
+                if let What::Dir { .. } = last[begin].what {
+                    let name = last[begin].shown();
+                    listing.gone.push(format!("what has not arrived of \"{name}\" can't be sent any more: {why}"));
                 }
             }
         }
@@ -141,7 +148,7 @@ impl Listing {
 
     /// What the user named, for another listing.
     pub fn named(&self) -> Named {
-        Named(self.roots.iter().map(|root| (root.place, self.entries[root.first].clone())).collect())
+        Named(self.roots.iter().map(|root| (root.place, root.first)).collect())
     }
 
     /// Adds what the user named; `before` is where it led to when it was listed first.

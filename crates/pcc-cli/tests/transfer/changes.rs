@@ -112,6 +112,32 @@ fn a_link_in_the_place_of_a_named_folder_is_not_followed() {
 }
 
 #[test]
+fn what_has_arrived_of_a_folder_that_goes_stays() {
+    let p = place();
+    let root = p.from.join("tree");
+    fs::create_dir_all(root.join("sub")).unwrap();
+    write_file(&root.join("a"), 300_000, 1);
+    write_file(&root.join("large"), 40_000_000, 2);
+    write_file(&root.join("sub/last"), 100_000, 3);
+    let a = fs::read(root.join("a")).unwrap();
+    let mut recv = receiver(&p.to, &["--json"]);
+    let mut send = sender(&[&root], &recv.ticket(), &["--json", "--max-rate", "50mbit"]);
+    recv.stored(1_000_000);
+    fs::remove_dir_all(&root).unwrap();
+    for side in [&mut send, &mut recv] {
+        side.exits(15);
+        let done = side.event("done");
+        assert_eq!((&done["files"], &done["missing"]), (&1.into(), &2.into()), "{done}");
+        for missing in ["\"tree/large\"", "\"tree/sub/last\""] {
+            let is_it = |note: &serde_json::Value| note["message"].as_str().unwrap().contains(missing);
+            assert!(side.events("note").iter().any(is_it), "{missing}: {:?}", side.events("note"));
+        }
+    }
+    assert_eq!(fs::read(p.to.join("tree/a")).unwrap(), a);
+    assert_eq!(names(&p.to.join("tree")), ["a", "sub"]);
+}
+
+#[test]
 fn a_named_file_that_goes_takes_nothing_else_with_it() {
     let p = place();
     let (large, log, other) = (p.file("large", 40_000_000), p.file("log", 700_000), p.file("other", 1000));
