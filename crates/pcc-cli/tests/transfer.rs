@@ -410,6 +410,7 @@ fn what_can_be_kept_is_kept_and_the_rest_named() {
     list.exits(15);
     assert_eq!(list.lines(), ["tree", "tree/units", "tree/units/dev-disk-by\\x2duuid.swap", "tree/units/out"]);
     assert!(list.stderr().contains("\"tree/socket\" is left out"), "{}", list.stderr());
+    start(sender_command(&[&root], &["--dry-run", "--strict"])).exits(11);
     let mut recv = receiver(&p.to.join("second"), &[]);
     let mut strict = sender(&[&root], &recv.ticket(), &["--strict"]);
     strict.exits(11);

@@ -3,12 +3,13 @@
 use super::manifest::What;
 use super::progress::{Event, Reporter};
 use super::selection::Selection;
+use super::sender;
 use super::source::Source;
 use crate::failure::{Failure, Kind, Result};
 use std::path::PathBuf;
 
 /// Lists what would be sent, and names what would not.
-pub fn run(paths: &[PathBuf], selection: &Selection, reporter: &Reporter) -> Result<()> {
+pub fn run(paths: &[PathBuf], selection: &Selection, strict: bool, reporter: &Reporter) -> Result<()> {
     let source = Source::find(paths, selection)?;
     for entry in &source.manifest.entries {
         let kind = match entry.what {
@@ -23,6 +24,7 @@ pub fn run(paths: &[PathBuf], selection: &Selection, reporter: &Reporter) -> Res
     }
     match source.left_out.len() {
         0 => Ok(()),
+        _ if strict => Err(sender::not_all()),
         _ => Err(Failure::new(Kind::Incomplete, "not everything can be sent: see above")),
     }
 }

@@ -218,7 +218,7 @@ pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
     let transport = sending.transport()?;
     let selection = Selection::new(links, &exclude)?;
     if dry_run {
-        let work = async { dry_run::run(&paths, &selection, &reporter) };
+        let work = async { dry_run::run(&paths, &selection, strict, &reporter) };
         return Ok(finish(&reporter, runtime::run_in_one_thread(work)));
     }
     let tickets: Vec<String> = match &ticket_file[..] {

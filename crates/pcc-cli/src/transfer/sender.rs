@@ -120,7 +120,7 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
         reporter.event(&Event::Note { message });
     }
     if strict && !source.left_out.is_empty() {
-        return Err(Failure::new(Kind::Source, "not everything can be sent, as --strict wants: see above"));
+        return Err(not_all());
     }
     let (endpoint, config) = endpoint::client(transport, &credentials, &ticket)?;
     let now = Instant::now();
@@ -157,6 +157,11 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     // The last packet, which tells the other side, must get out.
     let _ = tokio::time::timeout(Duration::from_secs(2), endpoint.wait_idle()).await;
     result
+}
+
+/// That something was left out and `--strict` is given.
+pub fn not_all() -> Failure {
+    Failure::new(Kind::Source, "not everything can be sent, as --strict wants: see above")
 }
 
 async fn find(paths: &[PathBuf], selection: &Selection) -> Result<Source> {
