@@ -1,4 +1,4 @@
-//! The signals that ask a command to end: SIGINT, which Ctrl-C sends, and SIGTERM.
+//! The signals that ask a command to end: SIGINT, which Ctrl-C sends, and SIGTERM. And one that is not to end it.
 
 #[cfg(test)]
 use crate::simulation;
@@ -28,6 +28,15 @@ impl Signals {
             _ = self.terminate.recv() => {}
         }
     }
+}
+
+/// Hears SIGXFSZ from now on, in place of dying of it: the write that is too long fails with EFBIG.
+///
+/// # Errors
+///
+/// When the operating system refuses.
+pub fn too_long_files() -> io::Result<Signal> {
+    signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))
 }
 
 /// Waits for the first one; forever where they can't be heard.

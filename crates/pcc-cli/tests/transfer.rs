@@ -432,11 +432,16 @@ fn a_full_disk_is_told_to_both() {
     let p = place();
     let file = p.file("large", 3_000_000);
     // A limit on the size of files fails like a full disk, in the middle of writing.
-    let mut limited = Command::new("sh");
-    let script = "trap '' XFSZ; ulimit -f 2000; exec \"$@\"";
-    limited.args(["-c", script, "sh", env!("CARGO_BIN_EXE_pcc"), "recv"]).arg(&p.to);
-    limited.args(["--listen", "127.0.0.1:0", "--from", "anyone", "--json"]);
-    let mut recv = start(limited);
+    let script = "ulimit -f $0; exec \"$@\"";
+    let limited = |blocks: &str| {
+        let mut limited = Command::new("sh");
+        limited.args(["-c", script, blocks, env!("CARGO_BIN_EXE_pcc"), "recv"]).arg(&p.to);
+        limited.args(["--listen", "127.0.0.1:0", "--from", "anyone", "--json"]);
+        start(limited)
+    };
+    limited("0").exits(9);
+    assert!(names(&p.to).is_empty(), "a start that fails leaves nothing: {:?}", names(&p.to));
+    let mut recv = limited("2000");
     let ticket = recv.ticket();
     let mut send = sender(&[&file], &ticket, &["--json", "--max-rate", "50mbit"]);
     send.exits(9);
@@ -462,6 +467,15 @@ fn too_little_room_is_said_before_anything_is_sent() {
     let mut send = sender(&[&file], &recv.ticket(), &["--json"]);
     send.exits(9);
     assert_eq!(recv.event("refused")["kind"], "disk-full");
+}
+
+#[test]
+fn a_file_is_no_folder_to_receive_in() {
+    let p = place();
+    let file = p.file("a", 10);
+    let mut recv = receiver(&file, &[]);
+    recv.exits(1);
+    assert!(recv.stderr().contains("a is no folder"), "{}", recv.stderr());
 }
 
 #[test]

@@ -138,9 +138,9 @@ pub fn publish(
                     Some((of, folder)) if of == path => folder,
                     _ => parent_dir(staging, entry)?.0,
                 };
-                if !publish_one(staging, entry, &folder, name, rules.overwrite)?
-                    && !(attempt.is_resumed && has_its_name(staging, entry))
-                {
+                let has_name = publish_one(staging, entry, &folder, name, rules.overwrite)?
+                    || (attempt.is_resumed && has_its_name(staging, entry));
+                if !has_name {
                     if staging.is_removed() {
                         return Err(removed(staging));
                     }

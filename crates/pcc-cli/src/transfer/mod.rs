@@ -53,6 +53,7 @@ use crate::peer::{asking, keeper};
 use crate::qlog::Qlog;
 use crate::runtime;
 use crate::sending::Sending;
+use crate::signals;
 use anyhow::Context;
 use choice::{From, Welcome};
 use pcc_quic::Transport;
@@ -282,12 +283,19 @@ pub fn recv(args: RecvArgs) -> anyhow::Result<ExitCode> {
             .ok_or_else(|| usage("--keep takes senders by their names only: nobody is there to see who comes"))?;
         let reporter = Arc::new(Reporter::log(json));
         let options = keep::Options { dir, listen, advertise, senders, rules, identity, metrics };
-        return Ok(finish(&reporter, runtime::run(keep::run(options, reporter.clone()))));
+        return Ok(finish(&reporter, runtime::run(with_long_files(keep::run(options, reporter.clone())))));
     }
     let welcome = welcome(from)?;
     let reporter = Arc::new(Reporter::new(json));
     let options = receiver::Options { dir, listen, advertise, welcome, rules };
-    Ok(finish(&reporter, runtime::run_in_one_thread(receiver::run(options, reporter.clone()))))
+    Ok(finish(&reporter, runtime::run_in_one_thread(with_long_files(receiver::run(options, reporter.clone())))))
+}
+
+/// Does this so that a file that is longer than a limit allows (`ulimit -f`) is an error like a full disk, and no sudden end.
+async fn with_long_files<T>(work: impl Future<Output = T>) -> T {
+    // If the system refuses, it is as without.
+    let _heard = signals::too_long_files();
+    work.await
 }
 
 /// What `--timeout` says; longer than this is for ever, and clocks end somewhere.

@@ -247,8 +247,6 @@ impl Staging {
     /// In a folder that was just made.
     fn begin(destination: Dir, path: &Path, identity: Identity, name: String, kept: bool) -> Result<Self> {
         let shown = || format!("prepare a transfer in {}", path.display());
-        let mut private = DirBuilder::new();
-        private.mode(0o700);
         // Whoever may write in the destination may have put another in its place.
         let folder = open_own(&destination, &name).map_err(|why| {
             // If it is another, something is likely in it, and it stays.
@@ -257,6 +255,16 @@ impl Staging {
                 "if its file system keeps no permissions, mount it so that it is yours alone (uid=..., umask=077)";
             Failure::new(Kind::Permission, format!("cannot {}: {why}; {hint}", shown()))
         })?;
+        let made = folder.try_clone().doing(shown)?;
+        // On a full disk, say, what is half made is of no use, and each start would leave another.
+        Self::fill(destination, path, identity, name, kept, folder).inspect_err(|_| drop(made.remove_open_dir_all()))
+    }
+
+    /// Puts into it what makes it a staging folder.
+    fn fill(destination: Dir, path: &Path, identity: Identity, name: String, kept: bool, folder: Dir) -> Result<Self> {
+        let shown = || format!("prepare a transfer in {}", path.display());
+        let mut private = DirBuilder::new();
+        private.mode(0o700);
         folder.create_dir_with(DATA, &private).doing(shown)?;
         let data = folder.open_dir(DATA).doing(shown)?;
         let lock = private_file(&folder, IDENTITY).doing(shown)?;
@@ -406,6 +414,12 @@ fn lock_soon(file: &File) -> rustix::io::Result<()> {
 /// Opens the folder that files go to; made if it is not there.
 fn open_destination(path: &Path) -> Result<Dir> {
     let shown = || format!("open the folder {}", path.display());
+    if path.exists() && !path.is_dir() {
+        return Err(Failure::new(
+            Kind::Other,
+            format!("{} is no folder; name one that files can go to", path.display()),
+        ));
+    }
     folders::make_folders(path).doing(shown)?;
     Dir::open_ambient_dir(path, ambient_authority()).doing(shown)
 }
