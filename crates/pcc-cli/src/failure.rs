@@ -23,7 +23,7 @@ pub enum Kind {
     Exists = 7,
     /// A name or link that is not allowed.
     BadName = 8,
-    /// The receiver's disk is full.
+    /// A disk is full, nearly always the receiver's.
     DiskFull = 9,
     /// The operating system doesn't permit it.
     Permission = 10,

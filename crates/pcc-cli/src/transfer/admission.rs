@@ -51,8 +51,15 @@ pub fn check(staging: &Staging, manifest: &Manifest, rules: Rules) -> Result<()>
                 let why = "is on another file system, where files cannot be moved to; receive into that one";
                 return Err(refuse(Kind::Other, why));
             }
-            What::Dir { .. } => return Err(refuse(Kind::Exists, "is in the way of a folder of that name")),
-            _ if there.is_dir() => return Err(refuse(Kind::Exists, "is a folder and will not be replaced")),
+            What::Dir { .. } => {
+                let why = "is no folder here, and is in the way of the folder of that name that comes; move it away, as neither --sync nor \
+                    --overwrite replaces it";
+                return Err(refuse(Kind::Exists, why));
+            }
+            _ if there.is_dir() => {
+                let why = "is a folder here, and what comes of that name is none; move it away, as neither --sync nor --overwrite replaces it";
+                return Err(refuse(Kind::Exists, why));
+            }
             _ if rules.overwrite => {}
             _ => {
                 return Err(refuse(Kind::Exists, "exists already; move it away, or run pcc recv with --overwrite"));

@@ -78,9 +78,10 @@ Exit codes:
   4    wrong ticket: another receiver, a wrong secret, or for another transfer or sender
   5    the two sides run different versions of pcc
   6    the other side was lost and did not come back
-  7    a file is there already, and neither --overwrite nor --sync was given
+  7    a file is there already, and neither --overwrite nor --sync was given; or a folder is in the place of a file or a file
+       in that of a folder
   8    a name or link that is not allowed
-  9    disk full at the receiver
+  9    a disk is full, nearly always the receiver's: the message says which
   10   permission denied
   11   a source is missing or cannot be read, or not all can be sent as --strict wants
   12   data did not match its hash

@@ -154,3 +154,20 @@ fn a_comparison_that_was_cut_goes_on() {
     assert!(recv.event("done")["moved"].as_u64() <= Some(15 * BLOCK as u64), "{}", recv.event("done"));
     assert!(fs::read(&file).unwrap() == fs::read(&there).unwrap());
 }
+
+#[test]
+fn a_change_between_file_and_folder_is_named_and_nothing_is_touched() {
+    let p = place();
+    for is_folder_here in [true, false] {
+        let name = format!("changed{is_folder_here}");
+        let (from, to) = (p.from.join(&name), p.to.join(&name));
+        fs::create_dir_all(if is_folder_here { &to } else { &from }).unwrap();
+        fs::write(if is_folder_here { &from } else { &to }, "a file").unwrap();
+        let recv = receiver(&p.to, &["--json", "--sync"]);
+        let mut send = sender(&[&from], &recv.ticket(), &["--json"]);
+        send.exits(7);
+        let message = send.event("error")["message"].as_str().unwrap().to_owned();
+        assert!(message.contains(&name) && message.contains("move it away"), "{message}");
+        assert_eq!(to.is_dir(), is_folder_here);
+    }
+}
