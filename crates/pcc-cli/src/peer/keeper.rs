@@ -80,7 +80,9 @@ fn read<T: DeserializeOwned>(mut file: File, path: &Path, what: &str) -> Result<
     let unusable = |why: &str| Failure::new(Kind::Other, format!("cannot use the {what} {}: {why}", path.display()));
     let metadata = file.metadata().doing(shown)?;
     if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(unusable("it belongs to another user; have HOME or XDG_CONFIG_HOME name a folder of your own"));
+        return Err(unusable(
+            "it belongs to another user; use one of your own: --identity, or else XDG_CONFIG_HOME or HOME, says where it is",
+        ));
     }
     if metadata.mode() & 0o077 != 0 {
         return Err(unusable("others may read it; delete it and a new one is made"));

@@ -232,7 +232,7 @@ impl Sender {
         let entries = &source.manifest.entries;
         let never_sent = || Failure::new(Kind::Other, "the receiver lacks what was never sent");
         let lacks = Bitmap::from_runs(entries.len() as u64, without).ok_or_else(never_sent)?;
-        let is_empty = |file: &u32| entries[*file as usize].size() == 0;
+        let is_empty = |file: &u32| entries[*file as usize].size() == 0 && !lacks.get((*file).into());
         let missing: Vec<u32> = (0..entries.len() as u32).filter(|&file| lacks.get(file.into())).collect();
         let changed: Vec<u32> = source.trouble.keys().copied().filter(is_empty).collect();
         let (mut files, mut bytes) = (source.manifest.files, source.manifest.bytes);
