@@ -15,9 +15,10 @@ pub fn run(work: impl Future<Output = Result<()>>) -> Result<()> {
     run_on(Builder::new_multi_thread().worker_threads(2), work)
 }
 
-/// The same with one thread for all of the network, which is faster for one connection, as no packet has to wake another thread. And whoever reads a
-/// stream is never further behind than what arrives in its turn: noq closes a connection ("too many gaps in stream buffer") when some 2000 packets of
-/// a stream wait to be read, and on a busy machine another thread would receive as many while the one that reads waits for a processor.
+/// The same with one thread for all of the network, which is faster for one connection, as no packet has to wake another thread. And a task that
+/// reads a stream is never further behind than what arrives in its turn: noq closes a connection ("too many gaps in stream buffer") when some 2000
+/// packets of a stream wait to be read, and on a busy machine another thread would receive as many while the one that reads waits for a processor.
+/// What reads much of one stream must be a task of its own, because the work itself has one turn after 61 of the tasks'.
 ///
 /// # Errors
 ///

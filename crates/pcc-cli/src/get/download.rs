@@ -7,7 +7,7 @@ use super::response::{self, Meaning};
 use super::tries::Tries;
 use super::trust::Trust;
 use super::url::Url;
-use super::writer::Writer;
+use super::writer::{self, Hash, Writer, empty};
 use crate::failure::{Context, Failure, Kind, Result, printable};
 use crate::peer::connecting::remote;
 use crate::peer::endpoint::shown;
@@ -46,6 +46,8 @@ struct Download {
     began: Instant,
     /// How much of the file the latest attempt had in the end.
     there: u64,
+    /// What of the file was hashed, and its hash: it need not be read again after a loss.
+    hashed: (u64, Hash),
     /// Bytes that came over the network.
     moved: u64,
 }
@@ -68,7 +70,8 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     let part = Part::open(&output, &url, overwrite)?;
     let connector = Connector::new(&trust)?;
     let began = Instant::now();
-    let mut download = Download { url, output, part, connector, patience, reporter, began, there: 0, moved: 0 };
+    let mut download =
+        Download { url, output, part, connector, patience, reporter, began, there: 0, hashed: (0, empty()), moved: 0 };
     let done = tokio::select! {
         done = download.keep_trying() => done,
         () = interrupted() => Err(Failure::interrupted()),
@@ -123,10 +126,13 @@ impl Download {
 
     /// Connects, asks, and takes what comes.
     async fn attempt(&mut self) -> Result<End> {
+        let have = self.part.have(&self.url)?.map(|(len, etag)| (len, etag.to_owned()));
+        if let Some((len, _)) = have {
+            self.hash(len).await?;
+        }
         let (connection, mut requests) = self.connector.connect(&self.url).await?;
         self.reporter.event(&Event::Connected { peer: shown(remote(&connection)) });
         let lost = |error: h3::error::StreamError| self.lost(&connection, &error);
-        let have = self.part.have(&self.url)?.map(|(len, etag)| (len, etag.to_owned()));
         let asking = async {
             let mut stream = requests.send_request(request(&self.url, have.as_ref())?).await.map_err(lost)?;
             // It waits until the server has the request, whose answer is on its way by then.
@@ -141,6 +147,7 @@ impl Download {
         match response::read(&response, &self.url, have) {
             Meaning::Whole { size, etag } => {
                 self.part.restart(&self.url, etag.as_deref())?;
+                self.hashed = (0, empty());
                 self.take(&connection, stream, &response, 0, size).await
             }
             Meaning::Rest { size } => {
@@ -165,7 +172,16 @@ impl Download {
         }
     }
 
-    /// Takes what comes behind the first `have` bytes.
+    /// Hashes what is there. The server isn't asked before: what it sends would have to wait.
+    async fn hash(&mut self, len: u64) -> Result<()> {
+        if self.hashed.0 != len {
+            let hash = writer::hash(self.part.file(0)?, len).await;
+            self.hashed = (len, hash.doing(|| format!("read what is there of {}", self.output.display()))?);
+        }
+        Ok(())
+    }
+
+    /// Takes what comes behind the first `have` bytes, which were hashed.
     async fn take(
         &mut self,
         connection: &Connection,
@@ -175,18 +191,19 @@ impl Download {
         size: Option<u64>,
     ) -> Result<End> {
         self.reporter.event(&Event::Start { bytes: size, have });
-        let mut writer = Writer::start(self.part.file()?, have);
+        let mut writer = Writer::start(self.part.file(have)?, self.hashed.1.clone());
         self.there = have;
         let received = self.receive(connection, &mut stream, &mut writer, size).await;
         // What came is kept, however it ended.
         let hash = writer.finish().await.doing(|| format!("write {}", self.output.display()))?;
+        self.hashed = (self.there, hash.clone());
         let trailers = match received {
             Ok(trailers) => trailers,
             Err(failure) if failure.kind == Kind::LostPeer => return Ok(End::Lost(failure)),
             Err(failure) => return Err(failure),
         };
         let digest = response::digest(response.headers()).or_else(|| response::digest(&trailers?));
-        Ok(End::Complete { size: self.there, verified: digest.map(|digest| digest == *hash.as_ref()) })
+        Ok(End::Complete { size: self.there, verified: digest.map(|digest| digest == *hash.finish().as_ref()) })
     }
 
     /// Hands on what comes until the end of the file, and returns the fields behind it.

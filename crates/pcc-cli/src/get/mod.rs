@@ -13,6 +13,7 @@ mod url;
 mod writer;
 
 use crate::exit::usage;
+use crate::failure::{Failure, Kind};
 use crate::peer::pin::Pin;
 use crate::runtime;
 use report::Reporter;
@@ -91,7 +92,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let output = output.unwrap_or_else(|| url.file_name().into());
     let options = download::Options { url, output, overwrite, trust, patience: Duration::from_secs(timeout) };
     let reporter = Arc::new(Reporter::new(json));
-    Ok(match runtime::run(download::run(options, reporter.clone())) {
+    let work = download::run(options, reporter.clone());
+    // A task has its turn after each of noq's, so that it reads before more packets than noq lets wait have come.
+    let work = async { tokio::spawn(work).await.map_err(|error| Failure::new(Kind::Other, error))? };
+    Ok(match runtime::run_in_one_thread(work) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             reporter.failure(&failure);

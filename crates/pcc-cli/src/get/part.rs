@@ -101,10 +101,10 @@ impl Part {
         write_file(&self.note_path, &text).map_err(|error| Failure::new(Kind::Other, format!("{error:#}")))
     }
 
-    /// The file, from its begin.
-    pub fn file(&self) -> Result<File> {
+    /// The file, standing at this byte.
+    pub fn file(&self, at: u64) -> Result<File> {
         let mut file = self.file.try_clone().doing(|| self.writing())?;
-        file.seek(SeekFrom::Start(0)).doing(|| self.writing())?;
+        file.seek(SeekFrom::Start(at)).doing(|| self.writing())?;
         Ok(file)
     }
 
@@ -185,14 +185,14 @@ mod tests {
         let mut part = Part::open(&target, &url, false).unwrap();
         assert_eq!(part.have(&url).unwrap(), None);
         part.restart(&url, Some("\"1\"")).unwrap();
-        part.file().unwrap().write_all(b"abc").unwrap();
+        part.file(0).unwrap().write_all(b"abc").unwrap();
         assert_eq!(Part::open(&target, &url, false).err().unwrap().kind, Kind::Exists, "one at a time");
         drop(part);
         let mut part = Part::open(&target, &url, false).unwrap();
         assert_eq!(part.have(&url).unwrap(), Some((3, "\"1\"")));
         assert_eq!(part.have(&other).unwrap(), None, "a redirection leads elsewhere");
         part.restart(&other, None).unwrap();
-        part.file().unwrap().write_all(b"x").unwrap();
+        part.file(0).unwrap().write_all(b"x").unwrap();
         assert_eq!(part.have(&other).unwrap(), None, "nothing says which version it is of");
         drop(part);
         let part = Part::open(&target, &url, false).unwrap();
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"mine");
         let mut part = Part::open(&target, &url, true).unwrap();
         part.restart(&url, None).unwrap();
-        part.file().unwrap().write_all(b"abc").unwrap();
+        part.file(0).unwrap().write_all(b"abc").unwrap();
         drop(part);
         let refused = Part::open(&target, &other, false).err().unwrap();
         assert!(refused.kind == Kind::Exists && refused.message.contains("https://a/file"), "{refused}");

@@ -1,43 +1,56 @@
 //! Writes what comes on a thread of its own, and hashes it.
 
 use bytes::Bytes;
-use ring::digest::{Context, Digest, SHA256};
+use ring::digest::{Context, SHA256};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::thread::JoinHandle;
 use tokio::sync::mpsc::{self, Sender};
 
-/// What is kept until it is written is handed on in pieces of about so many bytes, and so many of them.
+/// What is kept until it is written is handed on in pieces of about so many bytes, and so many of them: a disk that is busy for
+/// a while must keep nobody from reading, because noq gives a connection up when some 2000 packets of a stream wait.
 const PIECE: usize = 128 << 10;
-const PIECES: usize = 16;
+const PIECES: usize = 512;
+
+/// The SHA-256 of a file up to some byte.
+pub type Hash = Context;
+
+/// That of nothing.
+pub fn empty() -> Hash {
+    Context::new(&SHA256)
+}
+
+/// That of the first `len` bytes of this file, which stands at its begin; on a thread of its own.
+pub async fn hash(file: File, len: u64) -> io::Result<Hash> {
+    let reading = tokio::task::spawn_blocking(move || {
+        let (mut hash, mut there, mut buffer) = (empty(), file.take(len), vec![0; PIECE]);
+        loop {
+            match there.read(&mut buffer)? {
+                0 => return Ok(hash),
+                len => hash.update(&buffer[..len]),
+            }
+        }
+    });
+    reading.await.map_err(io::Error::other)?
+}
 
 /// Takes the bytes of a file in their order.
 pub struct Writer {
     out: Sender<Bytes>,
     piece: Vec<u8>,
-    thread: JoinHandle<io::Result<Digest>>,
+    thread: JoinHandle<io::Result<Hash>>,
 }
 
 impl Writer {
-    /// Behind the first `have` bytes of this file, which stands at its begin: they count for the hash too.
-    pub fn start(file: File, have: u64) -> Writer {
+    /// Where this file stands, behind what has this hash.
+    pub fn start(mut file: File, mut hash: Hash) -> Writer {
         let (out, mut pieces) = mpsc::channel::<Bytes>(PIECES);
         let thread = std::thread::spawn(move || {
-            let mut file = file;
-            let mut hash = Context::new(&SHA256);
-            let mut there = (&mut file).take(have);
-            let mut buffer = vec![0; PIECE];
-            loop {
-                match there.read(&mut buffer)? {
-                    0 => break,
-                    len => hash.update(&buffer[..len]),
-                }
-            }
             while let Some(piece) = pieces.blocking_recv() {
                 file.write_all(&piece)?;
                 hash.update(&piece);
             }
-            Ok(hash.finish())
+            Ok(hash)
         });
         Writer { out, piece: Vec::with_capacity(PIECE), thread }
     }
@@ -61,15 +74,58 @@ impl Writer {
         self.out.is_closed()
     }
 
-    /// Waits until all is written; the SHA-256 of the whole file.
+    /// Waits until all is written; the hash of the whole file.
     ///
     /// # Errors
     ///
     /// When it couldn't be written, or what was there before couldn't be read.
-    pub async fn finish(mut self) -> io::Result<Digest> {
+    pub async fn finish(mut self) -> io::Result<Hash> {
         self.flush().await;
         drop(self.out);
         let joined = tokio::task::spawn_blocking(|| self.thread.join()).await;
         joined.map_err(io::Error::other)?.unwrap_or_else(|_| Err(io::Error::other("writing has panicked")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Seek, SeekFrom};
+    use std::time::Duration;
+    use tokio::time::timeout;
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    #[tokio::test]
+    async fn what_was_there_counts_for_the_hash() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"what was there").unwrap();
+        let from_begin = || {
+            let mut file = file.try_clone().unwrap();
+            file.rewind().unwrap();
+            file
+        };
+        let hash_of = async |len| hash(from_begin(), len).await.unwrap();
+        let there = hash_of(4).await;
+        let mut at_end = from_begin();
+        at_end.seek(SeekFrom::Start(4)).unwrap();
+        let mut writer = Writer::start(at_end, there);
+        writer.write(&[7; 3 * PIECE]).await;
+        let written = timeout(PATIENCE, writer.finish()).await.unwrap().unwrap();
+        assert_eq!(written.finish().as_ref(), hash_of(u64::MAX).await.finish().as_ref());
+    }
+
+    #[tokio::test]
+    async fn a_disk_that_is_busy_keeps_nobody_from_reading() {
+        let (nobody_reads, disk) = std::io::pipe().unwrap();
+        let mut writer = Writer::start(File::from(std::os::fd::OwnedFd::from(disk)), empty());
+        let written = async {
+            for _ in 0..300 {
+                writer.write(&[7; PIECE]).await;
+            }
+        };
+        timeout(PATIENCE, written).await.expect("it waits for the disk");
+        drop(nobody_reads);
+        assert!(timeout(PATIENCE, writer.finish()).await.unwrap().is_err());
     }
 }
