@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// It can be there more than once.
+/// One of the views of a connection, of which there may be several at a time.
 pub struct Borrowed<'a>(pub &'a TcpStream);
 
 /// Tries until it can be done.

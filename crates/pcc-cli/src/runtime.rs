@@ -18,13 +18,14 @@ pub fn run(work: impl Future<Output = Result<()>>) -> Result<()> {
 /// The same with one thread for all of the network, which is faster for one connection, as no packet has to wake another thread. And a task that
 /// reads a stream is never further behind than what arrives in its turn: noq closes a connection ("too many gaps in stream buffer") when some 2000
 /// packets of a stream wait to be read, and on a busy machine another thread would receive as many while the one that reads waits for a processor.
-/// What reads much of one stream must be a task of its own, because the work itself has one turn after 61 of the tasks'.
+/// What reads much of one stream must be a task of its own, because the work itself has one turn after 61 of the tasks'. And what another thread
+/// wakes, as one that waits for standard output does, must not wait for 31 of them, as it would by default.
 ///
 /// # Errors
 ///
 /// As [`run`].
 pub fn run_in_one_thread(work: impl Future<Output = Result<()>>) -> Result<()> {
-    run_on(&mut Builder::new_current_thread(), work)
+    run_on(Builder::new_current_thread().global_queue_interval(1), work)
 }
 
 fn run_on(builder: &mut Builder, work: impl Future<Output = Result<()>>) -> Result<()> {

@@ -22,7 +22,7 @@ const INCREASE: f64 = 0.5;
 /// In a crowd more windows are small, and they grow by less: what many add in a round trip is lost in the next.
 const SMALL_IN_CROWD: f64 = 12.0;
 const INCREASE_IN_CROWD: f64 = 0.2;
-/// It takes a few dozen round trips without loss until such a cap allows more than so many packets.
+/// It takes a few dozen round trips without loss until such a cap allows more than so many packets: who has fewer may be one of many.
 pub(super) const CROWDED: f64 = 24.0;
 /// For so many intervals and round trips such a cap is new.
 const NEW_CAP: u32 = 64;
