@@ -16,10 +16,16 @@ use crate::peer::ticket::Ticket;
 use crate::peer::wire;
 use crate::sending::Sending;
 use noq::{Endpoint, ReadError, VarInt};
+use std::future::poll_fn;
+use std::io;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, duplex};
+use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf, duplex};
+use tokio::task::coop::poll_proceed;
+use tokio::task::yield_now;
 use tokio::time::timeout;
 
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -209,4 +215,46 @@ async fn what_is_dropped_does_not_look_complete() {
         timeout(PATIENCE, refused).await.expect("nobody wants credit");
     };
     tokio::join!(near, far);
+}
+
+/// A program that has always something to say, byte by byte, until a task's budget for a turn is used up.
+struct Talker;
+
+impl AsyncRead for Talker {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        ready!(poll_proceed(cx)).made_progress();
+        buf.put_slice(b"x");
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn what_comes_is_read_in_each_turn_whatever_the_program_says() {
+    let ends = ends().await;
+    let tunnel = Opener::new(ends.near.clone(), Memory::new()).ask(target()).await.unwrap();
+    let (_grants, _request) = ends.far.connection().accept_bi().await.unwrap();
+    let (mut answer, _credit) = ends.far.connection().accept_bi().await.unwrap();
+    wire::send(&mut answer, &Answer::Ok(())).await.unwrap();
+    let (sent, received) = (AtomicU64::new(0), AtomicU64::new(0));
+    let mut piping = pin!(relay::pipe(Talker, tokio::io::sink(), tunnel, &[], &sent, &received));
+    let mut turn = async || {
+        yield_now().await;
+        assert_eq!(poll_fn(|cx| Poll::Ready(piping.as_mut().poll(cx))).await, Poll::Pending);
+    };
+    // A stream without anything, of which the near side has said that it has come: so has what was sent before.
+    ends.near.connection().set_max_concurrent_uni_streams(VarInt::from_u32(100));
+    let all_has_come = async || {
+        let mut mark = ends.far.connection().open_uni().await.unwrap();
+        mark.finish().unwrap();
+        let stopped = timeout(PATIENCE, mark.stopped()).await.expect("nothing comes");
+        assert_eq!(stopped, Ok(None));
+    };
+    all_has_come().await;
+    turn().await;
+    for words in 1..=30 {
+        answer.write_all(b"word").await.unwrap();
+        all_has_come().await;
+        turn().await;
+        assert_eq!(received.load(Ordering::Relaxed), 4 * words);
+    }
 }
