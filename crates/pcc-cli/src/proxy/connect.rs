@@ -4,7 +4,7 @@ use super::front::{Forward, Front};
 use super::link::{Link, Way, connected, keep};
 use super::outcome::Carried;
 use super::program::{Denied, Opened};
-use super::protocol::MAX_TUNNELS;
+use super::protocol::{MAX_TUNNELS, Refusal};
 use super::relay;
 use super::report::{Event, Reporter};
 use super::session::Sessions;
@@ -23,6 +23,8 @@ use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+/// How many programs that can have no tunnel are told so at once.
+const MAX_REFUSALS: u32 = 64;
 /// How long to wait when no connection can be taken, as where too many files are open.
 const PAUSE: Duration = Duration::from_millis(100);
 /// How long the far side may take to hear the end.
@@ -46,6 +48,8 @@ pub struct Options {
 struct Shared {
     link: Link,
     places: Places,
+    /// For connections that have no place but may still say what they want, so that they can be told.
+    refusals: Places,
     udp: Arc<udp::Near>,
     reporter: Arc<Reporter>,
 }
@@ -73,7 +77,8 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     connected(&opener, &sessions, &reporter);
     let (known, link) = Link::new(opener);
     let udp = Arc::new(udp::Near::new(link.clone(), reporter.clone(), udp::IDLE));
-    let shared = Arc::new(Shared { link, places: Places::new(MAX_TUNNELS), udp, reporter });
+    let shared =
+        Arc::new(Shared { link, places: Places::new(MAX_TUNNELS), refusals: Places::new(MAX_REFUSALS), udp, reporter });
 
     let mut accepting = JoinSet::new();
     for (listener, front) in listeners {
@@ -127,11 +132,14 @@ async fn accept(listener: TcpListener, front: Front, shared: Arc<Shared>) {
 /// Serves one program's connection.
 async fn serve(program: TcpStream, from: SocketAddr, front: Arc<Front>, shared: Arc<Shared>) {
     let from = shown(from);
-    let Some(place) = shared.places.take() else {
-        let reason = format!("{MAX_TUNNELS} connections are open already");
-        return shared.reporter.event(&Event::Denied { from, target: None, reason });
+    let (place, link) = if let Some(place) = shared.places.take() {
+        (place, shared.link.clone())
+    } else if let Some(place) = shared.refusals.take() {
+        (place, shared.link.full())
+    } else {
+        return shared.denied(from, Denied::head(Refusal::Full));
     };
-    let way = match front.open(program, &shared.link).await {
+    let way = match front.open(program, &link).await {
         Ok(Opened::Tunnel(way)) => way,
         Ok(Opened::Association(program, association)) => {
             // Datagrams have no end that could be waited for.
@@ -145,5 +153,43 @@ async fn serve(program: TcpStream, from: SocketAddr, front: Arc<Front>, shared: 
     match end {
         Ok(end) => shared.reporter.closed(from, &way.target, began, &carried, None, end),
         Err(refusal) => shared.denied(from, Denied::target(way.target, refusal)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proxy::credit::Memory;
+    use crate::proxy::tests::{PATIENCE, ends};
+    use crate::proxy::tunnel::Opener;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[tokio::test]
+    async fn who_finds_no_place_is_told() {
+        let ends = ends().await;
+        let (_known, link) = Link::new(Opener::new(ends.near.clone(), Memory::new()));
+        let reporter = Arc::new(Reporter::new(true));
+        let udp = Arc::new(udp::Near::new(link.clone(), reporter.clone(), udp::IDLE));
+        let shared = Shared { link, places: Places::new(0), refusals: Places::new(1), udp, reporter };
+        let shared = Arc::new(shared);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let answer = async |front, request: &[u8]| {
+            let mut program = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+            program.write_all(request).await.unwrap();
+            program.shutdown().await.unwrap();
+            let (accepted, from) = listener.accept().await.unwrap();
+            let mut answer = Vec::new();
+            let (_, read) = tokio::join!(
+                serve(accepted, from, Arc::new(front), shared.clone()),
+                timeout(PATIENCE, program.read_to_end(&mut answer))
+            );
+            read.expect("it hangs").unwrap();
+            answer
+        };
+        let http = answer(Front::Http, b"CONNECT camera:554 HTTP/1.1\r\n\r\n").await;
+        let http = String::from_utf8(http).unwrap();
+        assert!(http.starts_with("HTTP/1.1 503 ") && http.contains("this side of the proxy"), "{http}");
+        let socks = answer(Front::Socks, b"\x05\x01\x00\x05\x01\x00\x03\x06camera\x02\x2a").await;
+        assert_eq!(socks[..4], [5, 0, 5, 1], "a general failure");
     }
 }

@@ -32,7 +32,7 @@ fn code(refusal: Refusal) -> Code {
     match refusal {
         Refusal::NotAllowed => (403, "Forbidden"),
         Refusal::TimedOut => (504, "Gateway Timeout"),
-        Refusal::Overloaded => (503, "Service Unavailable"),
+        Refusal::Overloaded | Refusal::Full => (503, "Service Unavailable"),
         Refusal::HostUnreachable
         | Refusal::NetworkUnreachable
         | Refusal::ConnectionRefused

@@ -83,13 +83,19 @@ impl Way {
 #[derive(Clone)]
 pub struct Link {
     opener: watch::Receiver<Option<Opener>>,
+    is_full: bool,
 }
 
 impl Link {
     /// Over the connections that [`keep`] makes known.
     pub fn new(opener: Opener) -> (watch::Sender<Option<Opener>>, Link) {
         let (known, opener) = watch::channel(Some(opener));
-        (known, Link { opener })
+        (known, Link { opener, is_full: false })
+    }
+
+    /// One over which nothing more can be opened: whoever asks is told that this side is [full](Refusal::Full).
+    pub fn full(&self) -> Link {
+        Link { is_full: true, ..self.clone() }
     }
 
     /// Asks for a tunnel to a target, as [`Opener::ask`]. Where the connection is lost, it waits a while for the next.
@@ -120,6 +126,9 @@ impl Link {
     }
 
     async fn over_any<T>(&self, open: impl AsyncFnOnce(Opener) -> Result<T, Refusal>) -> Result<T, Refusal> {
+        if self.is_full {
+            return Err(Refusal::Full);
+        }
         let mut known = self.opener.clone();
         let opening = async {
             let opener = known.wait_for(Option::is_some).await.ok().and_then(|opener| opener.clone());

@@ -93,10 +93,13 @@ pub enum Refusal {
     /// Something else is wrong.
     #[error("the far side cannot connect to the target")]
     Other,
+    /// Too many tunnels of the near side are open, or it is about to end. It is never sent.
+    #[error("this side of the proxy takes no more connections: {MAX_TUNNELS} are open, or it is about to end")]
+    Full,
 }
 
 impl Refusal {
-    const ALL: [Refusal; 8] = [
+    const ALL: [Refusal; 9] = [
         Refusal::NotAllowed,
         Refusal::HostUnreachable,
         Refusal::NetworkUnreachable,
@@ -105,6 +108,7 @@ impl Refusal {
         Refusal::Overloaded,
         Refusal::NoFarSide,
         Refusal::Other,
+        Refusal::Full,
     ];
 
     /// With this, the stream of a flow is stopped.

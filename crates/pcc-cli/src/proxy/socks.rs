@@ -19,7 +19,7 @@ fn reply(refusal: Refusal) -> ReplyError {
         Refusal::NetworkUnreachable => ReplyError::NetworkUnreachable,
         Refusal::ConnectionRefused => ReplyError::ConnectionRefused,
         Refusal::TimedOut => ReplyError::TtlExpired,
-        Refusal::Overloaded | Refusal::NoFarSide | Refusal::Other => ReplyError::GeneralFailure,
+        Refusal::Overloaded | Refusal::NoFarSide | Refusal::Other | Refusal::Full => ReplyError::GeneralFailure,
     }
 }
 
