@@ -9,8 +9,9 @@ use crate::http3;
 use crate::memory::Memory;
 use crate::peer::connecting::remote;
 use bytes::Bytes;
-use h3::error::Code;
+use h3::error::{Code, StreamError};
 use h3::server::RequestResolver;
+use http::{StatusCode, Version};
 use noq::{Connecting, Connection, Endpoint, EndpointConfig, Incoming, PathId, ServerConfig, VarInt};
 use pcc_quic::windows::{self, Windows};
 use pcc_quic::{PreciseRuntime, Transport};
@@ -138,8 +139,11 @@ async fn respond(
     peer: IpAddr,
     service: &Arc<Service>,
     activity: &Activity,
-) -> Result<(), h3::error::StreamError> {
+) -> Result<(), StreamError> {
     let Ok(resolved) = timeout(HEAD_PATIENCE, request.resolve_request()).await else { return Ok(()) };
+    if let Err(StreamError::HeaderTooBig { .. }) = &resolved {
+        service.unreadable(peer, Version::HTTP_3, StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
+    }
     let (request, mut stream) = resolved?;
     let (head, mut body) = service.serve(peer, request.into_parts().0, activity).await.into_parts();
     stream.send_response(http::Response::from_parts(head, ())).await?;

@@ -135,17 +135,28 @@ pub struct Record {
 impl Record {
     /// A request that has come.
     pub fn new(peer: IpAddr, request: &Parts, reporter: Arc<Reporter>) -> Record {
-        let version = match request.version {
+        let path = request.uri.path_and_query().map_or(request.uri.path(), |path| path.as_str());
+        Record::of(peer, request.method.as_str(), path, request.version, reporter)
+    }
+
+    /// A request that could not be read, and was answered with this status and without content.
+    pub fn unreadable(peer: IpAddr, version: Version, status: StatusCode, reporter: Arc<Reporter>) {
+        let mut record = Record::of(peer, "-", "-", version, reporter);
+        record.answered(status);
+        record.is_complete = true;
+    }
+
+    fn of(peer: IpAddr, method: &str, path: &str, version: Version, reporter: Arc<Reporter>) -> Record {
+        let version = match version {
             Version::HTTP_3 => "HTTP/3",
             Version::HTTP_2 => "HTTP/2",
             Version::HTTP_10 => "HTTP/1.0",
             _ => "HTTP/1.1",
         };
-        let path = request.uri.path_and_query().map_or(request.uri.path(), |path| path.as_str());
         let line = Line {
             peer: peer.to_canonical(),
             date: httpdate::fmt_http_date(SystemTime::now()),
-            method: request.method.to_string(),
+            method: method.to_owned(),
             path: path.to_owned(),
             version,
             status: 0,

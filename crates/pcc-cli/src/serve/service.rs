@@ -8,7 +8,7 @@ use super::report::{Record, Reporter};
 use super::site::Site;
 use http::header::{ALT_SVC, DATE};
 use http::request::Parts;
-use http::{HeaderValue, Response, Version};
+use http::{HeaderValue, Response, StatusCode, Version};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -65,5 +65,10 @@ impl Service {
         *response.status_mut() = status;
         *response.headers_mut() = fields;
         response
+    }
+
+    /// Takes note of a request of this client that could not be read, and was answered with this status.
+    pub fn unreadable(&self, peer: IpAddr, version: Version, status: StatusCode) {
+        Record::unreadable(peer, version, status, self.reporter.clone());
     }
 }

@@ -5,10 +5,10 @@ use super::limits::{Activity, Admission, Ending, MAX_HEAD, MAX_STREAMS, PATIENCE
 use super::service::Service;
 use crate::borrowed::Borrowed;
 use crate::failure::{Context, Result};
-use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
+use hyper::{Request, StatusCode, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use std::convert::Infallible;
 use std::io;
@@ -121,11 +121,25 @@ async fn speak(
         let mut builder = http1::Builder::new();
         builder.max_buf_size(MAX_HEAD as usize).max_headers(MAX_FIELDS).header_read_timeout(None);
         let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), answer));
-        tokio::select! {
-            _ = connection.as_mut() => return,
-            () = ending.begun() => connection.as_mut().graceful_shutdown(),
+        let done = tokio::select! {
+            done = connection.as_mut() => done,
+            () = ending.begun() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Some(status) = done.err().as_ref().and_then(refusal) {
+            service.unreadable(peer.ip(), Version::HTTP_11, status);
         }
-        let _ = connection.await;
+    }
+}
+
+/// What hyper itself has answered to a request of HTTP/1.1 that it can't read. Of HTTP/2 it doesn't say so.
+fn refusal(error: &hyper::Error) -> Option<StatusCode> {
+    match error {
+        error if error.is_parse_version_h2() => None,
+        error if error.is_parse_too_large() => Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE),
+        error => error.is_parse().then_some(StatusCode::BAD_REQUEST),
     }
 }
 

@@ -77,6 +77,8 @@ fn aioquic_downloads() {
     assert_eq!(ask(&["GET", "/none"]).split(' ').next(), Some("404"));
     assert_eq!(ask(&["POST", "/file"]).split(' ').next(), Some("405"));
     assert_eq!(ask(&["GET", "/file", &format!("x: {}", "y".repeat(20_000))]).split(' ').next(), Some("431"));
+    let line = server.logged("-");
+    assert_eq!((&line["version"], line["status"].as_u64()), (&"HTTP/3".into(), Some(431)));
     let long = format!("x: {}", "y".repeat(50_000));
     assert_eq!(ask(&["GET", "/file", &long, &long, &long]), "reset");
     // Over a path that loses packets.

@@ -136,4 +136,11 @@ fn what_makes_no_sense() {
     assert_eq!(once(&site, &server, "GET", "/", &[("x", &field)]).status, 431);
     let many: Vec<_> = (0..200).map(|_| ("x", "y")).collect();
     assert_eq!(once(&site, &server, "GET", "/", &many).status, 431);
+    let unreadable = || {
+        let lines = server.pcc.events("request").into_iter().filter(|line| line["path"] == "-");
+        let mut statuses: Vec<_> = lines.map(|line| line["status"].as_u64().unwrap()).collect();
+        statuses.sort_unstable();
+        (statuses.len() >= 3).then_some(statuses)
+    };
+    assert_eq!(server.pcc.until("lines about what could not be read", unreadable), [400, 431, 431]);
 }
