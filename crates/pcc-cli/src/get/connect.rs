@@ -16,7 +16,8 @@ use tokio::net::lookup_host;
 
 /// A server that says nothing for so long is given up; what is missing is then asked for again.
 const IDLE_TIMEOUT: VarInt = VarInt::from_u32(30_000); // ms
-const KEEP_ALIVE: Duration = Duration::from_secs(5);
+/// Where nothing comes for so long it asks for a sign of life: a server that was restarted says that it was.
+const KEEP_ALIVE: Duration = Duration::from_secs(2);
 /// The three of HTTP/3 (RFC 9114 6.2) and some of no meaning.
 const MAX_UNI_STREAMS: u32 = 8;
 /// How far what comes may be ahead of what is missing, in bytes: a packet can be lost twice in a row.
@@ -103,6 +104,7 @@ pub fn failure(host: &str, error: &ConnectionError) -> Failure {
         ConnectionError::VersionMismatch => {
             Failure::new(Kind::Other, format!("{host} speaks no version of QUIC that this does"))
         }
+        ConnectionError::Reset => Failure::new(Kind::LostPeer, format!("{host} was restarted")),
         ConnectionError::TimedOut => Failure::new(
             Kind::LostPeer,
             format!("{host} does not answer over UDP; it may not speak HTTP/3, or a firewall may stop UDP"),

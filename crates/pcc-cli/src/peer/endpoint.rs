@@ -3,6 +3,7 @@
 use super::credentials::Credentials;
 use super::greeting::Greeting;
 use super::identity::{Identity, client_crypto};
+use super::restart;
 use super::ticket::{MAX_ADDRESSES, Ticket};
 use crate::failure::{Context, Failure, Kind, Result};
 #[cfg(test)]
@@ -43,7 +44,7 @@ pub fn with_transport(mut config: ServerConfig, mut transport: TransportConfig) 
 
 /// The endpoint of the side that made the ticket.
 pub fn server(identity: &Identity, config: ServerConfig, socket: UdpSocket) -> Result<Endpoint> {
-    open(identity.endpoint_config(), Some(config), socket)
+    open(restart::endpoint_config(&identity.secret), Some(config), socket)
 }
 
 /// The endpoint of the other side, and how it connects to the one that made the ticket, which may open no stream.

@@ -10,9 +10,7 @@
 use super::credentials::{Credentials, Pinned, Verifier, provider};
 use crate::failure::{Failure, Kind, Result};
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use noq::crypto::{CryptoError, HmacKey};
-use noq::{EndpointConfig, rustls};
-use noq_proto::HashedConnectionIdGenerator;
+use noq::rustls;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -51,38 +49,6 @@ impl Identity {
         config.alpn_protocols = vec![alpn.to_vec()];
         config.send_tls13_tickets = 0;
         QuicServerConfig::try_from(config).map_err(|e| fail(&e))
-    }
-
-    /// Keys of an endpoint that a receiver has again after a restart: so it recognises packets of a connection that it no
-    /// longer knows, and can tell the sender at once, instead of leaving it to a timeout.
-    pub fn endpoint_config(&self) -> EndpointConfig {
-        let id = blake3::derive_key("pcc-transfer/1 connection ids", &self.secret);
-        let id = id.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        let mut config = EndpointConfig::new(self.reset_key());
-        config.cid_generator(Arc::new(move || Box::new(HashedConnectionIdGenerator::from_key(id))));
-        config
-    }
-
-    fn reset_key(&self) -> Arc<dyn HmacKey> {
-        Arc::new(ResetKey(blake3::derive_key("pcc-transfer/1 stateless reset", &self.secret)))
-    }
-}
-
-struct ResetKey([u8; 32]);
-
-impl HmacKey for ResetKey {
-    fn sign(&self, data: &[u8], signature_out: &mut [u8]) {
-        signature_out.copy_from_slice(blake3::keyed_hash(&self.0, data).as_bytes());
-    }
-
-    fn signature_len(&self) -> usize {
-        blake3::OUT_LEN
-    }
-
-    fn verify(&self, data: &[u8], signature: &[u8]) -> Result<(), CryptoError> {
-        let signature: [u8; blake3::OUT_LEN] = signature.try_into().map_err(|_| CryptoError)?;
-        // Comparison of `blake3::Hash` takes constant time.
-        if blake3::keyed_hash(&self.0, data) == signature { Ok(()) } else { Err(CryptoError) }
     }
 }
 
@@ -130,15 +96,5 @@ mod tests {
         assert_ne!(a.credentials.hash(), b.credentials.hash());
         a.server_crypto(b"test/1").unwrap();
         client_crypto(&b.credentials, a.credentials.hash(), b"test/1").unwrap();
-    }
-
-    #[test]
-    fn reset_tokens_survive_a_restart() {
-        let identity = Identity::generate().unwrap();
-        let mut signature = [0; 32];
-        identity.reset_key().sign(b"connection", &mut signature);
-        assert!(identity.clone().reset_key().verify(b"connection", &signature).is_ok());
-        assert!(identity.reset_key().verify(b"other", &signature).is_err());
-        assert!(identity.reset_key().verify(b"connection", &signature[..16]).is_err());
     }
 }

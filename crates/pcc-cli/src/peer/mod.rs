@@ -10,5 +10,6 @@ pub mod greeting;
 pub mod identity;
 pub mod keeper;
 pub mod pin;
+pub mod restart;
 pub mod ticket;
 pub mod wire;

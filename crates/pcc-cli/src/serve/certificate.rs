@@ -63,6 +63,14 @@ impl Certificate {
         Ok(Certificate { chain: vec![certificate], key, pin })
     }
 
+    /// What only a server that has this key and this address knows, and knows again after a restart. Another server with the same
+    /// key must not tell clients that connections of this one are gone (RFC 9000 21.11).
+    pub fn secret(&self, address: SocketAddr) -> [u8; 32] {
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let known = [self.key.secret_der(), format!("{host} {address}").as_bytes()].concat();
+        blake3::derive_key("pcc-serve/1 endpoint", &known)
+    }
+
     /// TLS 1.3 for HTTP/3.
     pub fn quic(&self) -> Result<QuicServerConfig> {
         QuicServerConfig::try_from(self.config(&[http3::ALPN])?).map_err(|e| failed("set up TLS")(&e))

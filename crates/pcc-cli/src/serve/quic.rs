@@ -8,11 +8,12 @@ use crate::failure::{Context, Result};
 use crate::http3;
 use crate::memory::Memory;
 use crate::peer::connecting::remote;
+use crate::peer::restart;
 use bytes::Bytes;
 use h3::error::{Code, StreamError};
 use h3::server::RequestResolver;
 use http::{StatusCode, Version};
-use noq::{Connecting, Connection, Endpoint, EndpointConfig, Incoming, PathId, ServerConfig, VarInt};
+use noq::{Connecting, Connection, Endpoint, Incoming, PathId, ServerConfig, VarInt};
 use pcc_quic::windows::{self, Windows};
 use pcc_quic::{PreciseRuntime, Transport};
 use std::future::poll_fn;
@@ -49,8 +50,9 @@ pub fn endpoint(socket: UdpSocket, certificate: &Certificate, transport: &Transp
     transport.keep_alive_interval(None);
     let mut config = ServerConfig::with_crypto(Arc::new(certificate.quic()?));
     config.transport_config(Arc::new(transport)).max_incoming(MAX_INCOMING).incoming_buffer_size_total(1 << 20);
-    let endpoint = Endpoint::new(EndpointConfig::default(), Some(config), socket, Arc::new(PreciseRuntime));
-    endpoint.doing(|| "start QUIC")
+    let address = socket.local_addr().doing(|| "listen")?;
+    let own = restart::endpoint_config(&certificate.secret(address));
+    Endpoint::new(own, Some(config), socket, Arc::new(PreciseRuntime)).doing(|| "start QUIC")
 }
 
 /// Serves connections until the endpoint closes. When `ending` becomes true, each ends after its last response.

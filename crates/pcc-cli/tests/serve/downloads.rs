@@ -108,6 +108,23 @@ fn a_download_that_was_killed_goes_on() {
 }
 
 #[test]
+fn a_server_that_was_restarted_says_so() {
+    let site = Site::new();
+    let data = site.file("file", SIZE, 1);
+    let slow = site.serve(&SLOW);
+    let mut get = site.get(slow.port(), "file", "out", &[]);
+    has(&get, 400_000);
+    let address = slow.address.to_string();
+    slow.pcc.kill();
+    let _server = site.serve_on(&address, &[]);
+    get.exits(0);
+    // Without a word of the server there would be none of it before 30 s have passed, and then it would be another reason.
+    let reasons: Vec<_> = get.events("lost").into_iter().map(|lost| lost["reason"].clone()).collect();
+    assert_eq!(reasons, ["localhost was restarted"]);
+    assert!(std::fs::read(site.beside("out")).unwrap() == data);
+}
+
+#[test]
 fn what_has_changed_begins_anew() {
     let site = Site::new();
     site.file("file", SIZE, 1);
