@@ -44,6 +44,17 @@ impl ScenarioError {
         }
     }
 
+    /// If it is that nothing has a field of this name, says first what else of that name is missing.
+    #[must_use]
+    pub(super) fn or_misnamed(self, name: &str, missing: &str) -> ScenarioError {
+        match self.reason.starts_with(&format!("unknown field `{name}`")) {
+            true => {
+                ScenarioError { reason: format!("{missing}; nor is it a key of all of them: {}", self.reason), ..self }
+            }
+            false => self,
+        }
+    }
+
     /// Adds the file, and the line of the key in it.
     #[must_use]
     pub(crate) fn located(self, file: &str, text: &str) -> ScenarioError {

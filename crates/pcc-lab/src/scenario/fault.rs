@@ -14,3 +14,11 @@ pub(crate) fn fault_of(error: &ControllerError) -> Fault {
     };
     (key, error.to_string())
 }
+
+/// That no link, or whatever else there is a list of, has this name.
+pub(super) fn no_such(what: &str, name: &str, known: &[&str]) -> String {
+    match known.is_empty() {
+        true => format!("there is no {what} \"{name}\"; give the {what}s names"),
+        false => format!("there is no {what} \"{name}\"; known are {}", known.join(", ")),
+    }
+}

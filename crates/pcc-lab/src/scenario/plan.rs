@@ -144,7 +144,13 @@ fn apply(
             sweep::set(&mut table, key, value).is_ok() && read(&table).is_err_and(|earlier| earlier == error)
         });
         match to_blame {
-            Some(Setting { sweep, key, .. }) => error.set_by(*sweep, key),
+            Some(Setting { sweep, key, .. }) => {
+                let error = match sweep::misnamed(&table, key) {
+                    Some((name, missing)) => error.or_misnamed(name, &missing),
+                    None => error,
+                };
+                error.set_by(*sweep, key)
+            }
             None => error,
         }
     })

@@ -1,7 +1,7 @@
 //! Which links a flow passes, how long the way back is, and when the flows of a group begin.
 
 use super::error::ScenarioError;
-use super::fault::Fault;
+use super::fault::{Fault, no_such};
 use super::file::Scenario;
 use super::flow::{Flow, MAX_FLOWS};
 use super::link::Link;
@@ -41,10 +41,7 @@ impl Scenario {
     fn link_named(&self, name: &str) -> Result<usize, String> {
         self.link.iter().position(|link| link.name.as_deref() == Some(name)).ok_or_else(|| {
             let known: Vec<&str> = self.link.iter().filter_map(|link| link.name.as_deref()).collect();
-            match known.is_empty() {
-                true => format!("there is no link \"{name}\"; give the links names"),
-                false => format!("there is no link \"{name}\"; known are {}", known.join(", ")),
-            }
+            no_such("link", name, &known)
         })
     }
 

@@ -1,6 +1,7 @@
 //! Many cases from one scenario: every combination of the values of its sweeps.
 
 use super::error::ScenarioError;
+use super::fault::no_such;
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -145,6 +146,18 @@ pub fn set(scenario: &mut Table, key: &str, value: &Value) -> Result<(), Scenari
     let parts: Vec<&str> = key.split('.').collect();
     set_in_table(scenario, &parts, value)
         .ok_or_else(|| ScenarioError::at(key.to_owned(), "there is no such key to set".to_owned()))
+}
+
+/// If a key may have been meant for one element of a list, by its name, and there is none of that name, as with `link.bottlneck.rate`: that
+/// name, and what to say.
+pub(super) fn misnamed<'a>(scenario: &Table, key: &'a str) -> Option<(&'a str, String)> {
+    let mut parts = key.split('.');
+    let (list, name) = (parts.next()?, parts.next()?);
+    // Without a third part, the second can only be a key of all elements.
+    parts.next()?;
+    let elements = scenario.get(list)?.as_array()?;
+    let known: Vec<&str> = elements.iter().filter_map(|element| element.get("name")?.as_str()).collect();
+    (!known.contains(&name)).then(|| (name, no_such(list, name, &known)))
 }
 
 fn set_in_table(table: &mut Table, parts: &[&str], value: &Value) -> Option<()> {

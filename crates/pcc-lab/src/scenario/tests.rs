@@ -168,6 +168,18 @@ fn mistakes_in_sweeps_show_the_sweep_the_key_and_the_case() {
 }
 
 #[test]
+fn a_link_that_is_not_there_is_missed_by_its_name() {
+    let known = "there is no link \"bottlneck\"; known are bottleneck; nor is it a key of all of them: unknown field `bottlneck`";
+    let sweep = "x.toml:13: sweep.buffer: link.bottlneck.queue: ";
+    assert_parts(&error_with("link.queue", "link.bottlneck.queue"), &[sweep, known, "`queue`"]);
+    let error = plan(SCENARIO, &[("link.bottlneck.rate", "1mbit")]).unwrap_err();
+    assert_parts(&error, &["x.toml:4: link.bottlneck.rate: ", known]);
+    let error = error_with("flow.controller", "flow.victim.controller");
+    assert_parts(&error, &["there is no flow \"victim\"; give the flows names"]);
+    assert!(!error_with("link.queue", "link.queu").contains("there is no link"), "no name was meant");
+}
+
+#[test]
 fn mistakes_in_overrides_name_the_key() {
     let error = |key, value| plan(SCENARIO, &[("link.delay", "20ms"), (key, value)]).unwrap_err();
     assert_parts(&error("link.lss", "1%"), &["x.toml:4: link.lss: unknown field `lss`, expected one of", "`loss`"]);
