@@ -1,6 +1,7 @@
 //! Standard output and files: results as text and as lines of JSON.
 
 use anyhow::Context;
+use rustix::fs::{FileType, Stat, fstat, stat};
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
@@ -18,6 +19,13 @@ pub fn write(text: &str) -> io::Result<ControlFlow<()>> {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
         done => done.map(ControlFlow::Continue),
     }
+}
+
+/// Whether what is written to standard output is gone: it is `/dev/null`, which it becomes at the start of this process where it was closed.
+pub fn leads_nowhere() -> bool {
+    let is_device = |stat: &Stat| FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice;
+    let (out, null) = (fstat(io::stdout()), stat("/dev/null"));
+    matches!((out, null), (Ok(out), Ok(null)) if is_device(&out) && out.st_rdev == null.st_rdev)
 }
 
 /// Writes results to standard output. A reader that has gone away is no error (`println!` would panic).

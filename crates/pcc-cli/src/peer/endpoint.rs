@@ -5,6 +5,7 @@ use super::greeting::Greeting;
 use super::identity::{Identity, client_crypto};
 use super::restart;
 use super::ticket::{MAX_ADDRESSES, Ticket};
+use crate::exit::usage;
 use crate::failure::{Context, Failure, Kind, Result};
 #[cfg(test)]
 use crate::simulation;
@@ -121,6 +122,21 @@ pub fn reachable(bound: SocketAddr, advertise: &[SocketAddr]) -> Result<Vec<Sock
         return Err(Failure::new(Kind::Other, "this machine has no network address; give one with --listen"));
     }
     Ok(addresses)
+}
+
+/// Makes sure that a ticket has room for all addresses that somebody wants in it.
+///
+/// # Errors
+///
+/// What would be right, for the user.
+pub fn check_advertised(addresses: &[SocketAddr]) -> anyhow::Result<()> {
+    let given = addresses.len();
+    if given <= MAX_ADDRESSES {
+        return Ok(());
+    }
+    Err(usage(format!(
+        "--advertise is given {given} times, and a ticket has room for {MAX_ADDRESSES} addresses; leave some out"
+    )))
 }
 
 /// An address and port that somebody wrote.

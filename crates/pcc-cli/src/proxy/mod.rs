@@ -34,7 +34,7 @@ mod watching;
 use crate::exit::usage;
 use crate::failure::Result;
 use crate::peer::asking;
-use crate::peer::endpoint::address;
+use crate::peer::endpoint::{address, check_advertised};
 use crate::runtime;
 use front::{Forward, Front};
 use pcc::Weight;
@@ -121,7 +121,7 @@ pub struct ServeArgs {
     /// Listen on this address only, for example 0.0.0.0:4433
     #[arg(long, value_name = "ADDR", value_parser = address)]
     listen: Option<SocketAddr>,
-    /// Put this address into the ticket too, for a machine behind a port forwarding
+    /// Put this address into the ticket too, for a machine behind a port forwarding. May be repeated up to 12 times
     #[arg(long, value_name = "ADDR", value_parser = address)]
     advertise: Vec<SocketAddr>,
     /// Allow what is not of the public internet: a host or network, and a port, or * for all ports
@@ -212,6 +212,7 @@ pub fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Serve(args) => {
             let reporter = Arc::new(Reporter::new(args.json));
             let ServeArgs { listen, advertise, allow, only_allowed, identity, traffic, watching, .. } = args;
+            check_advertised(&advertise)?;
             let settings = traffic.settings()?;
             let rules = Rules { allow, only_allowed };
             let options = serve::Options { listen, advertise, identity, rules, settings, watching };

@@ -49,6 +49,7 @@ mod walk;
 use crate::exit::usage;
 use crate::failure::Result;
 use crate::metrics::Metrics;
+use crate::peer::endpoint::{address, check_advertised};
 use crate::peer::{asking, keeper};
 use crate::qlog::Qlog;
 use crate::runtime;
@@ -171,10 +172,10 @@ pub struct RecvArgs {
     #[arg(value_name = "DIR", default_value = ".")]
     dir: PathBuf,
     /// Listen on this address only, for example 0.0.0.0:4433
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = address)]
     listen: Option<SocketAddr>,
-    /// Put this address into the ticket too, for a receiver behind a port forwarding
-    #[arg(long, value_name = "ADDR")]
+    /// Put this address into the ticket too, for a receiver behind a port forwarding. May be repeated up to 12 times
+    #[arg(long, value_name = "ADDR", value_parser = address)]
     advertise: Vec<SocketAddr>,
     /// Who may send: a sender that an earlier transfer named (may be repeated), or anyone who has the ticket, whoever comes
     /// first. Without this you are asked for the code that the right sender shows
@@ -264,6 +265,7 @@ pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
 
 /// Runs `pcc recv`.
 pub fn recv(args: RecvArgs) -> anyhow::Result<ExitCode> {
+    check_advertised(&args.advertise)?;
     // It can only be read by changing it, which must not happen while other threads make files.
     let umask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
     rustix::process::umask(umask);

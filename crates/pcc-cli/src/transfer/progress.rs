@@ -1,7 +1,7 @@
 //! What the user sees: a progress bar on a terminal, plain lines elsewhere, JSON lines for scripts.
 
 use crate::failure::{Failure, Kind, Result};
-use crate::output::{json_lines, show, write};
+use crate::output::{json_lines, leads_nowhere, show, write};
 use crate::peer::endpoint::shown;
 use crate::progress::{Look, Progress, Rates, rate};
 use indicatif::HumanBytes;
@@ -142,7 +142,10 @@ impl Reporter {
         if self.json {
             if let Ok(line) = json_lines([Said { receiver: self.receiver.as_deref(), event }]) {
                 // A script that stopped reading is no reason to stop the transfer. What ends it is said somewhere.
-                if let (Err(_), Event::Error { message, .. }) = (show(&line), event) {
+                let shown = show(&line);
+                if let Event::Error { message, .. } = event
+                    && (shown.is_err() || leads_nowhere())
+                {
                     self.line(&format!("error: {message}"));
                 }
             }
@@ -236,7 +239,15 @@ impl Reporter {
 
     /// Prints the ticket. Unlike other output it is needed: without it nobody can send.
     pub fn ticket(&self, ticket: &str, addresses: &[SocketAddr], resuming: bool) -> Result<()> {
-        self.print_ticket(&Event::Ticket { ticket, addresses, resuming }, ticket).map_err(|e| {
+        // One that an earlier start has printed may be known.
+        let is_new = !resuming && !self.is_log;
+        let printed = match is_new && leads_nowhere() {
+            true => {
+                Err(io::Error::other("standard output is closed or /dev/null; let it be a terminal, a file or a pipe"))
+            }
+            false => self.print_ticket(&Event::Ticket { ticket, addresses, resuming }, ticket),
+        };
+        printed.map_err(|e| {
             Failure::new(Kind::Other, format!("cannot print the ticket, without which nobody can send: {e}"))
         })
     }

@@ -120,6 +120,7 @@ fn only_its_user_can_ask_and_nonsense_is_refused() {
 
 #[test]
 fn what_controllers_cannot_do_is_said() {
+    let too_many = ["--advertise", "192.0.2.1:4433"].repeat(13);
     for (options, why) in [
         (&["--controller", "cubic", "--weight", "2"][..], "cubic knows no weights"),
         (&["--controller", "cubic", "--background"], "cannot be used with"),
@@ -127,6 +128,7 @@ fn what_controllers_cannot_do_is_said() {
         (&["--weight", "-1"], "from 0.01 to 100"),
         (&["--max-rate", "much"], "--max-rate"),
         (&["--advertise", "192.0.2.1"], "\"192.0.2.1\" is no ADDRESS:PORT"),
+        (&too_many, "a ticket has room for 12 addresses"),
         (&["--control", "/dev/null/x"], "/dev/null/x"),
     ] {
         let mut far = proxy(&[&["serve", "--listen", "127.0.0.1:0"], options].concat(), None);

@@ -1,10 +1,12 @@
 //! Tickets: what they are good for, and how they are given.
 
 use crate::common::{
-    names, pcc, receiver, receiver_command, sender, sender_command, start, start_reading, terminal, type_line,
+    Pcc, forge, names, pcc, receiver, receiver_command, sender, sender_command, start, start_reading, terminal,
+    type_line,
 };
 use crate::place;
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 #[test]
@@ -137,4 +139,55 @@ fn a_ticket_that_cannot_be_printed_ends_the_wait() {
         assert!(String::from_utf8_lossy(&recv.stderr).contains("cannot print the ticket"), "{recv:?}");
         assert!(names(&p.to).is_empty());
     }
+}
+
+/// Starts a receiver whose standard output goes elsewhere, as a shell writes it.
+fn redirected(to: &Path, output: &str, more: &[&str]) -> Pcc {
+    let recv = receiver_command(to, &[&["--from", "anyone"], more].concat());
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("exec \"$@\" {output}"), "sh"]).arg(recv.get_program()).args(recv.get_args());
+    start(command)
+}
+
+#[test]
+fn a_new_ticket_that_nobody_can_read_ends_the_wait() {
+    let p = place();
+    fs::create_dir(&p.to).unwrap();
+    for output in [">&-", ">/dev/null"] {
+        for more in [&[][..], &["--json"]] {
+            let mut recv = redirected(&p.to, output, more);
+            recv.exits(1);
+            assert!(recv.stderr().contains("standard output is closed or /dev/null"), "{output}: {}", recv.stderr());
+            assert!(names(&p.to).is_empty(), "nothing is left to take up");
+        }
+    }
+}
+
+#[test]
+fn a_ticket_that_is_known_need_not_be_printed_again() {
+    let p = place();
+    let file = p.file("large", 3_000_000);
+    let recv = receiver(&p.to, &["--json"]);
+    let mut send = sender(&[&file], &recv.ticket(), &["--json", "--max-rate", "10mbit"]);
+    send.stored(300_000);
+    recv.kill();
+    let mut recv = redirected(&p.to, ">/dev/null", &[]);
+    send.exits(0);
+    recv.exits(0);
+}
+
+#[test]
+fn a_ticket_has_all_addresses_that_are_wanted_in_it() {
+    let p = place();
+    let mut wanted: Vec<String> =
+        (1..=13).flat_map(|n| ["--advertise".to_owned(), format!("192.0.2.{n}:4433")]).collect();
+    let recv = |wanted: &[String]| receiver(&p.to, &wanted.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut refused = recv(&wanted);
+    refused.exits(2);
+    let why = "--advertise is given 13 times, and a ticket has room for 12 addresses";
+    assert!(refused.stderr().contains(why), "{}", refused.stderr());
+    wanted.truncate(24);
+    forge(&recv(&wanted).ticket(), |(_, _, addresses)| {
+        assert!((1..=12).all(|n| addresses.contains(&format!("192.0.2.{n}:4433").parse().unwrap())), "{addresses:?}");
+    });
 }
