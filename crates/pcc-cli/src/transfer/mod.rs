@@ -138,7 +138,8 @@ pub struct SendArgs {
     /// these receivers get what is sent, at the same time
     #[arg(long, value_name = "FILE")]
     ticket_file: Vec<PathBuf>,
-    /// Leave out what matches: by its name, or, if the pattern has a slash, by its path from the named folder on
+    /// Leave out what matches: by its name, as with '*.tmp', or, if the pattern has a slash, by its path from the named folder on, as
+    /// with 'photos/raw/*.nef'. May be repeated
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
     /// What becomes of symbolic links below the named folders
@@ -220,6 +221,10 @@ pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
     let SendArgs { paths, ticket_file, exclude, links, strict, sending, timeout, qlog, dry_run, .. } = args;
     let transport = sending.transport()?;
     let selection = Selection::new(links, &exclude)?;
+    // What has no name can't be sent, and that is said soon.
+    if let Ok(sent) = paths.iter().map(|path| walk::name_of(path)).collect::<Result<Vec<_>, _>>() {
+        Selection::check_beginnings(&exclude, &sent)?;
+    }
     if dry_run {
         let work = async { dry_run::run(&paths, &selection, strict, &reporter) };
         return Ok(finish(&reporter, runtime::run_in_one_thread(work)));

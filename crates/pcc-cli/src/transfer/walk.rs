@@ -13,7 +13,7 @@ use crate::failure::{Failure, Kind, Result, printable};
 use crate::same_file::Identity;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, readlinkat, statat};
 use rustix::io::Errno;
-use std::ffi::{CString, OsStr};
+use std::ffi::{CString, OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -105,6 +105,15 @@ fn granted(opened: &File, mode: u32) -> u32 {
     if mode & OF_GROUP != 0 && has_list() { mode & !OF_GROUP } else { mode }
 }
 
+/// The name under which that arrives which the user named.
+pub fn name_of(argument: &Path) -> Result<OsString, Why> {
+    let full = match argument.file_name() {
+        Some(name) => return Ok(name.to_owned()),
+        None => argument.canonicalize().map_err(|e| e.to_string())?,
+    };
+    full.file_name().map(OsStr::to_owned).ok_or_else(|| "it has no name; send what is in it".to_owned())
+}
+
 /// How what is below a named folder is opened.
 fn below_flags(links: Links) -> OFlags {
     if links == Links::Follow { OFlags::empty() } else { OFlags::NOFOLLOW }
@@ -154,13 +163,7 @@ impl Listing {
     /// Adds what the user named; `before` is where it led to when it was listed first.
     fn add_root(&mut self, argument: &Path, before: Option<Place>, selection: &Selection) -> Result<(), Why> {
         let failed = |e: io::Error| e.to_string();
-        let name = match argument.file_name() {
-            Some(name) => name.to_owned(),
-            None => {
-                let full = argument.canonicalize().map_err(failed)?;
-                full.file_name().map(OsStr::to_owned).ok_or("it has no name; send what is in it")?
-            }
-        };
+        let name = name_of(argument)?;
         let metadata = std::fs::metadata(argument).map_err(failed)?;
         check_kind(metadata.is_file() || metadata.is_dir())?;
         check_staging(argument)?;
