@@ -38,6 +38,7 @@ mod several;
 mod slot;
 mod source;
 mod staging;
+mod staging_folder;
 mod stall;
 mod store;
 mod sync;

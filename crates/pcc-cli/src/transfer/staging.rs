@@ -1,10 +1,13 @@
 //! The folder inside the destination where an unfinished transfer lives: `.pcc-<id>/`.
 //!
 //! It holds the receiver's identity, the manifest, the journal of verified blocks and the data, and only its owner may look
-//! inside. Files in it are numbered: no name from the network is used before a file is complete.
+//! inside. Names in it are hashes: none from the network is used before a file is complete.
 
 use super::journal::Journal;
-use super::manifest::{Manifest, STAGING_PREFIX, is_staging};
+use super::manifest::Manifest;
+use super::staging_folder::{
+    DATA, IDENTITY, MANIFEST, NEW_MANIFEST, journal_name, name, names, open_own, open_unless_leftover,
+};
 use crate::failure::{Context, Failure, Kind, Result};
 use crate::folders;
 use crate::peer::credentials::SenderId;
@@ -19,12 +22,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-const IDENTITY: &str = "receiver";
-const MANIFEST: &str = "manifest";
-const DATA: &str = "data";
-const VERSION: u8 = 4;
-/// What was changed within so long may be at work, being made or removed.
-const AT_WORK: Duration = Duration::from_secs(3600);
+pub(super) const VERSION: u8 = 4;
 /// How long a file system may take to forget a file that was closed.
 const CLOSING: Duration = Duration::from_secs(2);
 /// How long a folder may seem in use after its owner has ended.
@@ -108,16 +106,14 @@ impl Staging {
         let mut skipped = Vec::new();
         for name in names(&destination, path)? {
             let shown = path.join(&name).display().to_string();
-            let folder = match open_own(&destination, &name) {
-                Ok(folder) => folder,
+            let folder = match open_unless_leftover(&destination, &name) {
+                Ok(Some(folder)) => folder,
+                Ok(None) => continue,
                 Err(why) => {
                     skipped.push(format!("{shown} is left alone: {why}"));
                     continue;
                 }
             };
-            if remove_leftover(&destination, &name, &folder) {
-                continue;
-            }
             match Self::resume(&destination, path, folder, name)? {
                 Some(staging) if !staging.kept => match staging.list()? {
                     List::Whole(Bound { holder, .. }) if !is_welcome(holder.sender) => {
@@ -170,10 +166,14 @@ impl Staging {
         let destination = open_destination(path)?;
         let mut unfinished = Unfinished::default();
         for name in names(&destination, path)? {
-            let Ok(folder) = open_own(&destination, &name) else { continue };
-            if remove_leftover(&destination, &name, &folder) {
-                continue;
-            }
+            let folder = match open_unless_leftover(&destination, &name) {
+                Ok(Some(folder)) => folder,
+                Ok(None) => continue,
+                Err(why) => {
+                    unfinished.skipped.push(format!("{} is left alone: {why}", path.join(&name).display()));
+                    continue;
+                }
+            };
             match Self::resume(&destination, path, folder, name) {
                 Ok(Some(staging)) if staging.kept && staging.identity.secret == identity.secret => {
                     match staging.list()? {
@@ -338,11 +338,10 @@ impl Staging {
         let head = postcard::to_stdvec(&(holder.sender, holder.transfer));
         let head = head.map_err(|e| Failure::new(Kind::Other, e))?;
         let shown = || format!("write in {}", self.shown());
-        let new = "manifest.new";
-        let mut file = private_file(&self.folder, new).doing(shown)?;
+        let mut file = private_file(&self.folder, NEW_MANIFEST).doing(shown)?;
         file.write_all(&head).and_then(|()| file.write_all(manifest)).doing(shown)?;
         file.sync_all().doing(shown)?;
-        self.folder.rename(new, &self.folder, MANIFEST).doing(shown)
+        self.folder.rename(NEW_MANIFEST, &self.folder, MANIFEST).doing(shown)
     }
 
     /// The journal that belongs to a manifest.
@@ -424,60 +423,6 @@ fn open_destination(path: &Path) -> Result<Dir> {
     Dir::open_ambient_dir(path, ambient_authority()).doing(shown)
 }
 
-/// The names of all that may be unfinished transfers in a folder.
-fn names(destination: &Dir, path: &Path) -> Result<Vec<String>> {
-    let shown = || format!("look into the folder {}", path.display());
-    let mut names = Vec::new();
-    for entry in destination.entries().doing(shown)? {
-        let entry = entry.doing(shown)?;
-        let name = entry.file_name();
-        let ours = name.to_str().filter(|name| is_staging(name.as_bytes()));
-        if let Some(name) = ours
-            && entry.file_type().is_ok_and(|kind| kind.is_dir())
-        {
-            names.push(name.to_owned());
-        }
-    }
-    names.sort();
-    Ok(names)
-}
-
-/// The name of a folder; it cannot be told from it what it was made from.
-fn name(from: &[u8]) -> String {
-    let id = blake3::derive_key("pcc-transfer/1 staging folder", from);
-    format!("{STAGING_PREFIX}{}", data_encoding::HEXLOWER.encode(&id[..6]))
-}
-
-fn journal_name(manifest: blake3::Hash) -> String {
-    format!("journal-{}", &manifest.to_hex()[..32])
-}
-
-/// Opens a folder that only this user can have made and filled: another user who made it would know the secret in it.
-fn open_own(destination: &Dir, name: &str) -> std::result::Result<Dir, String> {
-    let folder = destination.open_dir(name).map_err(|e| e.to_string())?;
-    let metadata = folder.dir_metadata().map_err(|e| e.to_string())?;
-    if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err("it belongs to another user".to_owned());
-    }
-    if metadata.mode() & 0o022 != 0 {
-        return Err("other users may write in it".to_owned());
-    }
-    Ok(folder)
-}
-
-/// Removes a folder that a kill, or a loss of power, has left half made or half removed: nobody is named in it, and it is old. Returns whether it was
-/// one.
-fn remove_leftover(destination: &Dir, name: &str, folder: &Dir) -> bool {
-    // No identity, none of it, or zeros instead of one; what another version wrote begins with its number.
-    let is_nobodys = match folder.read(IDENTITY) {
-        Ok(identity) => identity.first().is_none_or(|version| *version == 0),
-        Err(e) => e.kind() == ErrorKind::NotFound,
-    };
-    let changed = folder.dir_metadata().and_then(|metadata| metadata.modified());
-    let is_old = changed.is_ok_and(|at| at.into_std().elapsed().is_ok_and(|age| age > AT_WORK));
-    is_nobodys && is_old && destination.remove_dir_all(name).is_ok()
-}
-
 fn sync(folder: &Dir) -> std::io::Result<()> {
     folders::sync(&folders::open(folder)?)
 }
@@ -507,35 +452,6 @@ mod tests {
         drop(staging);
         let staging = Staging::open(dir.path()).unwrap();
         assert_eq!((staging.identity.secret, staging.port), (secret, 443));
-    }
-
-    #[test]
-    fn what_is_half_made_or_half_removed_goes_after_an_hour() {
-        let remains = |age: Duration, identity: Option<&[u8]>| {
-            let dir = tempfile::tempdir().unwrap();
-            let folder = dir.path().join(name(b"half"));
-            fs::create_dir(&folder).unwrap();
-            fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
-            fs::create_dir(folder.join(DATA)).unwrap();
-            fs::write(folder.join(DATA).join("1"), "of a file").unwrap();
-            if let Some(identity) = identity {
-                fs::write(folder.join(IDENTITY), identity).unwrap();
-            }
-            fs::File::open(&folder).unwrap().set_modified(std::time::SystemTime::now() - age).unwrap();
-            let staging = Staging::open(dir.path()).unwrap();
-            let kept = Staging::all_kept(dir.path(), &staging.identity).unwrap();
-            assert!(kept.transfers.is_empty() && kept.skipped.is_empty());
-            assert!(dir.path().join(&staging.name).exists(), "the one that is in use");
-            folder.exists()
-        };
-        let old = AT_WORK + Duration::from_secs(1);
-        let zeros = Some(&[0; 100][..]);
-        assert!([None, Some(&[][..]), zeros].iter().all(|identity| !remains(old, *identity)));
-        assert!(
-            [None, Some(&[][..]), zeros].iter().all(|identity| remains(AT_WORK / 2, *identity)),
-            "it may be at work"
-        );
-        assert!(remains(old, Some(&[VERSION; 3])), "something else");
     }
 
     #[test]
