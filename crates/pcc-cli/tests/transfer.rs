@@ -5,6 +5,9 @@
 mod adversary;
 #[path = "transfer/changes.rs"]
 mod changes;
+#[cfg(target_os = "linux")]
+#[path = "transfer/closed.rs"]
+mod closed;
 #[allow(dead_code, reason = "what only other commands need")]
 mod common;
 #[cfg(target_os = "linux")]

@@ -4,7 +4,8 @@
 use super::manifest::{Mtime, PERMISSIONS};
 use super::staging::Staging;
 use rustix::fs::{
-    AtFlags, Mode, OFlags, Timespec, Timestamps, fchmod, fstat, futimens, openat, statat, symlinkat, unlinkat,
+    AtFlags, Mode, OFlags, SeekFrom, Timespec, Timestamps, fchmod, fstat, futimens, openat, seek, statat, symlinkat,
+    unlinkat,
 };
 use rustix::io::Errno;
 use std::ffi::OsStr;
@@ -81,6 +82,14 @@ impl Staging {
         }
     }
 
+    /// Whether a file can be this long.
+    pub fn holds_length(&self, bytes: u64) -> bool {
+        // No file system lets one go beyond that, and it costs nothing.
+        let reached = seek(self.handle(), SeekFrom::Start(bytes));
+        let _ = seek(self.handle(), SeekFrom::Start(0));
+        !matches!(reached, Err(Errno::INVAL | Errno::OVERFLOW | Errno::FBIG))
+    }
+
     /// What becomes of the time of a file here: it may be kept in whole seconds only, or not before or after some year.
     pub fn kept_time(&self, mtime: Mtime) -> Option<Mtime> {
         futimens(self.handle(), &times(mtime)).ok()?;
@@ -107,4 +116,19 @@ pub fn times(mtime: Mtime) -> Timestamps {
 fn create(folder: impl AsFd, name: &[u8]) -> rustix::io::Result<()> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
     openat(folder, OsStr::from_bytes(name), flags, Mode::RUSR | Mode::WUSR).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_long_is_known_without_writing_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let staging = Staging::open(dir.path()).unwrap();
+        let file = std::fs::File::create(dir.path().join("file")).unwrap();
+        for bytes in [0, 1 << 30, 1 << 40, 1 << 46, 1 << 60, i64::MAX as u64] {
+            assert_eq!(staging.holds_length(bytes), file.set_len(bytes).is_ok(), "{bytes}");
+        }
+    }
 }

@@ -1,11 +1,12 @@
 //! Looks at the destination before anything is sent: what is in the way is said now and not after hours.
 
 use super::abilities::is_odd;
+use super::closed::{Closed, is_mounted_on};
+use super::in_place::may_stay;
 use super::manifest::{Entry, Manifest, What, leads_out};
 use super::rules::Rules;
 use super::staging::Staging;
 use crate::failure::{Context, Failure, Kind, Result};
-use cap_std::fs::MetadataExt;
 use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 
@@ -15,9 +16,9 @@ const OTHERS: (u32, u32) = (0o066, 0o077);
 /// Whether all of this can be received here.
 pub fn check(staging: &Staging, manifest: &Manifest, rules: Rules) -> Result<()> {
     check_abilities(staging, manifest, rules)?;
-    let own = staging.data.dir_metadata().doing(|| format!("look at {}", staging.shown()))?;
     // Folders that are not there: nothing is in them.
     let mut missing = HashSet::new();
+    let mut closed = Closed::default();
     for entry in &manifest.entries {
         let path = entry.os_path();
         let refuse =
@@ -36,21 +37,21 @@ pub fn check(staging: &Staging, manifest: &Manifest, rules: Rules) -> Result<()>
         let there = match staging.destination.symlink_metadata(path) {
             Ok(there) => there,
             Err(e) if e.kind() == ErrorKind::NotFound => {
+                closed.check(staging, entry)?;
                 missing.insert(path);
                 continue;
             }
             Err(e) if e.kind() == ErrorKind::InvalidFilename => {
                 return Err(refuse(Kind::BadName, "has too long a name"));
             }
-            Err(e) => return Err(Failure::io(format!("look at \"{}\"", entry.shown()), &e)),
+            Err(e) => {
+                closed.check(staging, entry)?;
+                return Err(Failure::io(format!("look at \"{}\"", entry.shown()), &e));
+            }
         };
         match &entry.what {
             // A link in place of a folder is refused wherever it leads.
-            What::Dir { .. } if there.is_dir() && there.dev() == own.dev() => {}
-            What::Dir { .. } if there.is_dir() => {
-                let why = "is on another file system, where files cannot be moved to; receive into that one";
-                return Err(refuse(Kind::Other, why));
-            }
+            What::Dir { .. } if there.is_dir() => closed.look_at(staging, entry, rules)?,
             What::Dir { .. } => {
                 let why = "is no folder here, and is in the way of the folder of that name that comes; move it away, as neither --sync nor \
                     --overwrite replaces it";
@@ -60,7 +61,14 @@ pub fn check(staging: &Staging, manifest: &Manifest, rules: Rules) -> Result<()>
                 let why = "is a folder here, and what comes of that name is none; move it away, as neither --sync nor --overwrite replaces it";
                 return Err(refuse(Kind::Exists, why));
             }
-            _ if rules.overwrite => {}
+            _ if rules.overwrite && may_stay(staging, entry, rules) => {}
+            _ if rules.overwrite => {
+                closed.check(staging, entry)?;
+                if is_mounted_on(staging, entry) {
+                    let why = "is a mount of its own, which cannot be replaced; unmount it, or leave it out with pcc send --exclude";
+                    return Err(refuse(Kind::Other, why));
+                }
+            }
             _ => {
                 return Err(refuse(Kind::Exists, "exists already; move it away, or run pcc recv with --overwrite"));
             }
@@ -81,6 +89,16 @@ fn check_abilities(staging: &Staging, manifest: &Manifest, rules: Rules) -> Resu
             link,
             format!("is a symbolic link, and {here} makes none; have it sent with --links follow or --links skip"),
         );
+    }
+    if let Some(longest) = entries().max_by_key(|entry| entry.size())
+        && !staging.holds_length(longest.size())
+    {
+        let (name, bytes) = (longest.shown(), longest.size());
+        let message = format!(
+            "\"{name}\" has {bytes} bytes, and {here} takes no file of that length (FAT none of 4 GiB); leave it out with pcc send --exclude, \
+             or receive on another disk"
+        );
+        return Err(Failure::new(Kind::DiskFull, message));
     }
     let mut odd = entries().filter(|entry| is_odd(entry.name())).peekable();
     if odd.peek().is_some()

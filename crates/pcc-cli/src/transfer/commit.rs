@@ -9,7 +9,7 @@ use super::rules::Rules;
 use super::staging::Staging;
 use crate::failure::{Context, Failure, Kind, Result, printable};
 use crate::folders;
-use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, MetadataExt, Permissions, PermissionsExt};
+use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, Metadata, MetadataExt, Permissions, PermissionsExt};
 use rustix::fs::{
     AtFlags, Mode, RenameFlags, Stat, chmodat, fchmod, fstat, futimens, linkat, renameat, renameat_with, statat,
     unlinkat, utimensat,
@@ -180,8 +180,7 @@ fn take_over(staging: &Staging, entry: &Entry, rules: Rules, is_made: bool) -> R
             format!("\"{}\" is in the way of a folder of that name", entry.shown()),
         ));
     }
-    let user = rustix::process::geteuid();
-    if !(is_made || rules.sync) || !(user.is_root() || user.as_raw() == there.uid()) {
+    if !(is_made || rules.sync) || !may_permit(&there) {
         return Ok(None);
     }
     let full = there.mode() | 0o700;
@@ -191,6 +190,12 @@ fn take_over(staging: &Staging, entry: &Entry, rules: Rules, is_made: bool) -> R
     }
     let is_kept = !is_made && !rules.permissions;
     Ok(Some(if is_kept { Mode::from_raw_mode(there.mode() & PERMISSIONS) } else { rules.mode(&entry.what) }))
+}
+
+/// Whether this user may change the permissions of what is there.
+pub fn may_permit(there: &Metadata) -> bool {
+    let user = rustix::process::geteuid();
+    user.is_root() || user.as_raw() == there.uid()
 }
 
 /// What a folder of the transfer gets besides its time.

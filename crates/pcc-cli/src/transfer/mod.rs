@@ -5,6 +5,7 @@ mod admission;
 mod bitmap;
 mod blocks;
 mod choice;
+mod closed;
 mod commit;
 mod disk;
 mod dry_run;

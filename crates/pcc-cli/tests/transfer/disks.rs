@@ -1,7 +1,7 @@
 //! File systems that can't keep all that is sent: an old one, and that of memory cards.
 
 use crate::common::{receiver, sender};
-use crate::mounted::{self, EXFAT, EXT4_OF_OLD, Format, Mounted};
+use crate::mounted::{self, EXFAT, EXT2, EXT4_OF_OLD, FAT, Format, Mounted};
 use crate::{Place, place};
 use std::fs::{self, FileTimes, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -99,4 +99,21 @@ fn what_a_memory_card_cannot_keep_is_said_before_anything_is_sent() {
     recv.exits(10);
     assert!(recv.stderr().contains("mount it so that it is yours alone"), "{}", recv.stderr());
     assert_eq!(fs::read_dir(&card.at).unwrap().count(), 0);
+}
+
+#[test]
+fn a_file_that_is_too_long_for_the_disk_is_named_before_anything_is_sent() {
+    let p = place();
+    for (format, options, bytes) in [(FAT, "loop,umask=077", 1 << 32), (EXT2, "loop", 1 << 35)] {
+        let Some(disk) = mount(&p, &format, options) else { continue };
+        let [long, short] = ["long", "short"].map(|name| p.from.join(name));
+        fs::File::create(&long).unwrap().set_len(bytes).unwrap();
+        fs::write(&short, "some text").unwrap();
+        let mut recv = receiver(&disk.at, &[]);
+        let mut send = sender(&[&long], &recv.ticket(), &[]);
+        send.exits(9);
+        assert!(send.stderr().contains(&format!("\"long\" has {bytes} bytes")), "{}", send.stderr());
+        sender(&[&short], &recv.ticket(), &[]).exits(0);
+        recv.exits(0);
+    }
 }

@@ -20,6 +20,10 @@ pub const EXT4: Format =
 /// Times in whole seconds, until 2038.
 pub const EXT4_OF_OLD: Format = Format { name: "ext4", len: 64 << 20, make: &["-q", "-F", "-I", "128"] };
 pub const EXFAT: Format = Format { name: "exfat", len: 64 << 20, make: &[] };
+/// Files of less than 4 GiB.
+pub const FAT: Format = Format { name: "vfat", len: 64 << 20, make: &[] };
+/// Files of 16 GiB at most.
+pub const EXT2: Format = Format { name: "ext2", len: 64 << 20, make: &["-q", "-F", "-b", "1024"] };
 pub const XFS: Format = Format { name: "xfs", len: 300 << 20, make: &["-q", "-f"] };
 pub const BTRFS: Format = Format { name: "btrfs", len: 128 << 20, make: &["-q", "-f"] };
 
