@@ -28,7 +28,6 @@ mod offer;
 mod power_cuts;
 mod progress;
 mod protocol;
-mod rebind;
 mod receiver;
 mod records;
 mod rules;
@@ -42,10 +41,8 @@ mod staging;
 mod staging_folder;
 mod stall;
 mod store;
-mod sync;
 #[cfg(test)]
 mod tests;
-mod there;
 mod walk;
 
 use crate::exit::usage;

@@ -1,7 +1,9 @@
 use super::*;
 use crate::peer::credentials::SenderId;
 use crate::transfer::blocks::BLOCK;
-use crate::transfer::manifest::Mtime;
+use crate::transfer::commit;
+use crate::transfer::disk::{Disk, RealDisk};
+use crate::transfer::manifest::{Mtime, What};
 use crate::transfer::tests::RULES;
 use cap_std::fs::Dir;
 use std::os::fd::BorrowedFd;

@@ -1,7 +1,7 @@
 //! A file that is where one of the list is to go, and may be the same.
 
-use super::blocks;
 use crate::same_file::Identity;
+use crate::transfer::blocks;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;

@@ -1,14 +1,18 @@
 //! Files changed while they were sent: the sender lists them again, and what both lists have is kept.
 
-use super::admission;
-use super::in_place::may_stay;
-use super::manifest::Manifest;
-use super::protocol::Record;
-use super::rules::Rules;
-use super::staging::Holder;
-use super::store::Store;
+use super::Store;
 use crate::failure::Result;
+use crate::transfer::admission;
+use crate::transfer::bitmap::Bitmap;
+use crate::transfer::blocks;
+use crate::transfer::in_place::may_stay;
+use crate::transfer::journal::Journal;
+use crate::transfer::manifest::Manifest;
+use crate::transfer::protocol::Record;
+use crate::transfer::rules::Rules;
+use crate::transfer::staging::Holder;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Which entry of an older list is which of a newer one: the same version of the same file.
 fn same(old: &Manifest, new: &Manifest) -> HashMap<u32, u32> {
@@ -49,6 +53,41 @@ impl Store {
         }
         self.go_over(manifest, blake3::hash(encoded), journal, &same);
         Ok(())
+    }
+
+    /// Exchanges the manifest and its journal; `same` tells which file is which.
+    fn go_over(&mut self, manifest: Manifest, manifest_hash: blake3::Hash, journal: Journal, same: &HashMap<u32, u32>) {
+        let old = std::mem::replace(&mut self.manifest, Arc::new(manifest));
+        let have = std::mem::replace(&mut self.have, Bitmap::new(self.manifest.blocks));
+        let finished = std::mem::replace(&mut self.finished, Bitmap::new(self.manifest.entries.len() as u64));
+        let mut partial = std::mem::take(&mut self.partial);
+        let mut roots = std::mem::take(&mut self.roots);
+        let mut in_place = std::mem::take(&mut self.in_place);
+        let mut there = std::mem::take(&mut self.there);
+        (self.manifest_hash, self.journal, self.open) = (manifest_hash, journal, None);
+        self.unfinished = self.manifest.entries.len();
+        self.completed = Bitmap::new(self.manifest.entries.len() as u64);
+        self.stored = 0;
+        self.given_up.clear();
+        self.finish_empty();
+        for (&before, &file) in same {
+            for block in 0..blocks::count(self.size(file)) {
+                let ids = (old.block_id(before, block), self.manifest.block_id(file, block));
+                if let (Some(before), Some(id)) = ids
+                    && have.get(before)
+                {
+                    self.have.set(id, true);
+                    self.stored += blocks::length(self.size(file), block) as u64;
+                }
+            }
+            if finished.get(before.into()) {
+                self.finish(file);
+            }
+            self.in_place.extend(in_place.remove(&before).map(|same| (file, same)));
+            self.there.extend(there.remove(&before).map(|there| (file, there)));
+            self.partial.extend(partial.remove(&before).map(|partial| (file, partial)));
+            self.roots.extend(roots.remove(&before).map(|root| (file, root)));
+        }
     }
 }
 

@@ -3,11 +3,11 @@
 //! With `--checksum` the files that are there are hashed, and the sender is told the hashes of their blocks. It answers that
 //! a file is the same, or which of its blocks are: these are copied from here.
 
-use super::blocks;
-use super::in_place::{self, Same};
-use super::store::Store;
+use super::Store;
 use super::there::There;
 use crate::failure::{Context, Failure, Kind, Result};
+use crate::transfer::blocks;
+use crate::transfer::in_place::{self, Same};
 use std::os::unix::fs::FileExt;
 
 impl Store {
