@@ -168,17 +168,17 @@ pub struct SendArgs {
 #[derive(clap::Args)]
 #[command(after_help = RECV_EXAMPLES, after_long_help = format!("{RECV_EXAMPLES}\n\n{}", EXIT_CODES))]
 pub struct RecvArgs {
-    /// Where the files go
+    /// The folder where the files go; made if it is not there
     #[arg(value_name = "DIR", default_value = ".")]
     dir: PathBuf,
-    /// Listen on this address only, for example 0.0.0.0:4433
+    /// Listen on this address only, for example 0.0.0.0:4433 [default: all of this machine, and a free port]
     #[arg(long, value_name = "ADDR", value_parser = address)]
     listen: Option<SocketAddr>,
     /// Put this address into the ticket too, for a receiver behind a port forwarding. May be repeated up to 12 times
     #[arg(long, value_name = "ADDR", value_parser = address)]
     advertise: Vec<SocketAddr>,
-    /// Who may send: a sender that an earlier transfer named (may be repeated), or anyone who has the ticket, whoever comes
-    /// first. Without this you are asked for the code that the right sender shows
+    /// Who may send: a sender by its name, which pcc recv says once its code was typed (may be repeated), or the word anyone for whoever comes
+    /// first with the ticket. Without this you are asked for the code that the right sender shows
     #[arg(long, value_name = "SENDER", value_parser = choice::parse)]
     from: Vec<From>,
     /// Take one transfer after another, and several at once, until a signal; the ticket stays the same
