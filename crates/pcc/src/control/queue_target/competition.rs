@@ -21,8 +21,15 @@ const CROWDED_ROUNDS: f64 = 12.0;
 const SOON: f64 = 4.0;
 /// It is where this part of the window was given up, and what stood remained.
 const YIELDED: f64 = 0.5;
+/// Without noise it is urgent, after so few round trips, where no more than this part of the window is left in vain, and that is so many packets: a
+/// window of fewer may be one of many, whose common drain that would spoil.
+const AT_ONCE: f64 = 2.0;
+const LEFT: f64 = 0.25;
+const NOT_OF_MANY: f64 = 48.0;
 /// So many drains in a row that don't empty the queue mean others: one that comes new may drain when its kind doesn't.
 const FAILURES: u32 = 3;
+/// It takes fewer of them for who had given up most of its window in vain.
+const FAILURES_IN_VAIN: u32 = 2;
 /// It takes more of them where some of what stands is noise, which doesn't drain either.
 const FAILURES_IN_NOISE: u32 = 5;
 /// After so many, what remains is background.
@@ -91,7 +98,12 @@ pub(super) struct Competition {
     /// What was yielded since the last one, and whether that was in vain.
     yielding: Yielding,
     yielded_in_vain: bool,
+    /// The same for most of the window.
+    yielding_most: Yielding,
+    most_in_vain: bool,
     failures: u32,
+    /// Whether the last one emptied the queue.
+    emptied: bool,
     /// What remained of the last one that failed, in seconds.
     remained: f64,
     drain: Option<Drain>,
@@ -126,7 +138,10 @@ impl Competition {
             is_first: true,
             yielding: Yielding::to(YIELDED, 1),
             yielded_in_vain: false,
+            yielding_most: Yielding::to(LEFT, 1),
+            most_in_vain: false,
             failures: 0,
+            emptied: false,
             remained: 0.0,
             drain: None,
             until_deep: 0,
@@ -225,9 +240,11 @@ impl Competition {
             at_first: view.excess + view.may_be_noise,
             is_deep,
             after_rise,
+            in_vain: self.most_in_vain,
         }));
         self.is_first &= after_rise;
         (self.yielding, self.yielded_in_vain) = (Yielding::to(YIELDED, 1), false);
+        (self.yielding_most, self.most_in_vain) = (Yielding::to(LEFT, 1), false);
         self.done(view.now);
         self.has_drained = true;
     }
@@ -259,6 +276,7 @@ impl Competition {
                 return Found::Nothing;
             }
             self.yielded_in_vain |= self.yielding.on_round(view.window, self.mean);
+            self.most_in_vain |= self.yielding_most.on_round(view.window, self.mean);
             let crowded = view.doubtful || view.now - self.empty > self.patience(view);
             if crowded && self.is_due(view) {
                 self.begin_drain(view, false);
@@ -328,11 +346,20 @@ impl Competition {
         }
         self.failures = if others { self.failures.saturating_add(1) } else { 0 };
         self.remained = if others { remains } else { self.remained };
+        // Others, too, let their queue go now and then, and that may be while we drain.
+        let once_more = core::mem::replace(&mut self.emptied, emptied);
+        if emptied && self.competes && !once_more {
+            return Found::Drained(noise);
+        }
         if emptied {
             (self.competes, self.empty) = (false, view.now);
             return Found::Drained(noise);
         }
-        let enough = if view.is_noise { FAILURES_IN_NOISE } else { FAILURES };
+        let enough = match drain.plan.in_vain {
+            _ if view.is_noise => FAILURES_IN_NOISE,
+            true => FAILURES_IN_VAIN,
+            false => FAILURES,
+        };
         if !self.competes && self.failures >= enough && self.window_then >= SMALL {
             self.competes = true;
             return Found::Others(self.window_then, noise);
@@ -345,8 +372,12 @@ impl Competition {
         }
     }
 
-    /// How long the queue may be crowded: not long where noise may be all of it before the first drain, or some of what was yielded to in vain.
+    /// How long the queue may be crowded: not long where noise may be all of it before the first drain, or some of what was yielded to in vain, and
+    /// least of all for who yielded most of a large window in vain.
     fn patience(&self, view: &View) -> f64 {
+        if self.most_in_vain && !view.is_noise && view.window >= NOT_OF_MANY {
+            return AT_ONCE * view.rtt;
+        }
         let in_vain = self.yielded_in_vain && view.is_noise && view.window >= SMALL;
         if in_vain || (self.is_first && view.noisy) {
             return SOON * view.rtt;

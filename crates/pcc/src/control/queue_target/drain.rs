@@ -24,6 +24,8 @@ pub(super) struct Plan {
     pub is_deep: bool,
     /// Whether it is there because the delay rose at once.
     pub after_rise: bool,
+    /// Whether most of the window had been given up to what stands, in vain.
+    pub in_vain: bool,
 }
 
 /// A drain that is under way.
@@ -94,7 +96,15 @@ mod tests {
 
     /// A drain before which 10 ms stood, after round trips in which so much stood.
     fn drain(rounds: &[f64]) -> Drain {
-        let plan = Plan { now: 5.0, window: 50.0, before: 0.01, at_first: 0.01, is_deep: true, after_rise: false };
+        let plan = Plan {
+            now: 5.0,
+            window: 50.0,
+            before: 0.01,
+            at_first: 0.01,
+            is_deep: true,
+            after_rise: false,
+            in_vain: false,
+        };
         let mut drain = Drain::new(plan);
         rounds.iter().for_each(|excess| drain.on_round(*excess, excess / 2.0));
         drain

@@ -19,9 +19,14 @@ fn grown(weight: f64, rounds: u32, rtt: f64) -> f64 {
 
 /// A drain before which so many seconds stood, and after which so many remained.
 fn ended(before: f64, at_first: f64, remains: f64, window: f64) -> Drain {
-    let plan = Plan { now: 0.0, window, before, at_first, is_deep: false, after_rise: false };
+    let plan = Plan { now: 0.0, window, before, at_first, is_deep: false, after_rise: false, in_vain: false };
+    ended_as(plan, remains)
+}
+
+/// A drain that was planned so, and after which so many seconds remained.
+fn ended_as(plan: Plan, remains: f64) -> Drain {
     let mut drain = Drain::new(plan);
-    (0..3).for_each(|_| drain.on_round(remains, 0.0));
+    (0..drain::ROUNDS).for_each(|_| drain.on_round(remains, 0.0));
     drain
 }
 
@@ -67,14 +72,28 @@ fn on_a_long_path_a_short_queue_is_nobodys() {
 #[test]
 fn a_queue_that_had_gone_before_the_drain_says_nothing() {
     let competes_after = |at_first| {
-        let mut competition = competition();
-        (competition.competes, competition.failures) = (true, 3);
+        let mut competition = Competition { competes: true, failures: 3, emptied: true, ..competition() };
         competition.drain = Some(ended(0.02, at_first, 0.0, 25.0));
         assert_eq!(competition.end_drain(&view(0.04, 1.0, 0.0)), Found::Drained(0.0));
         (competition.competes, competition.failures)
     };
     assert_eq!(competes_after(0.02), (false, 0), "the drain emptied it");
     assert_eq!(competes_after(0.01), (true, 3), "others let it go");
+}
+
+#[test]
+fn competition_ends_after_two_drains_in_a_row_that_emptied_the_queue() {
+    let competes_after = |remains: &[f64]| {
+        let mut competition = Competition { competes: true, failures: 3, ..competition() };
+        for remains in remains {
+            competition.drain = Some(ended(0.02, 0.02, *remains, 25.0));
+            competition.end_drain(&view(0.04, 1.0, 0.0));
+        }
+        competition.competes
+    };
+    assert!(competes_after(&[0.0]), "others may have let it go just then");
+    assert!(!competes_after(&[0.0, 0.0]));
+    assert!(competes_after(&[0.0, 0.015, 0.0]));
 }
 
 #[test]
@@ -181,6 +200,40 @@ fn noise_makes_a_drain_urgent() {
         |number: u32| if number > 9 { (100.0 - 4.0 * f64::from(number.min(24) - 9), 0.002) } else { (100.0, 0.02) };
     assert_eq!(rounds(noise, &helps), Some(51), "what was given up took the queue away");
     assert_eq!(rounds(noise, &|number| (in_vain(number).0 / 10.0, 0.02)), Some(51), "a small flow may be one of many");
+}
+
+#[test]
+fn who_yields_most_of_its_window_in_vain_drains_at_once_and_soon_knows_of_others() {
+    let round = Round { rate: 1e6, lost: 0, acked: 100, in_flight: 120_000 };
+    // Round trips until a drain begins, and how many that fail tell of others. From the tenth round trip on a window goes down from one number of
+    // packets to another, and so many seconds stand in the queue.
+    let after = |view: View, from: f64, window: f64, excess: f64| {
+        let mut competition = Competition::new(DrainConfig::default(), GrowthConfig::default(), from, 0.0);
+        competition.on_batch(0.0, 0.02, 0.001, from);
+        let rounds = (1..100_u32).find(|number| {
+            let now = 0.04 * f64::from(*number);
+            let (window, excess) = match number.saturating_sub(9) {
+                0 => (from, 0.02),
+                more => (window.max(from - 20.0 * f64::from(more)), excess),
+            };
+            competition.on_round(&round, &View { now, window, excess, ..view });
+            competition.drain_window().is_some()
+        });
+        let in_vain = competition.drain.is_some_and(|drain| drain.plan.in_vain);
+        let plan = Plan { in_vain, ..ended(0.02, 0.02, 0.0, 25.0).plan };
+        let drains = (1..20).find(|_| {
+            competition.drain = Some(ended_as(plan, 0.015));
+            competition.remained = 0.0;
+            matches!(competition.end_drain(&view), Found::Others(..))
+        });
+        (rounds, drains)
+    };
+    let view = View { in_crowd: false, ..view(0.04, 1.0, 0.0) };
+    assert_eq!(after(view, 400.0, 90.0, 0.02), (Some(24), Some(FAILURES_IN_VAIN)));
+    assert_eq!(after(view, 400.0, 150.0, 0.02), (Some(51), Some(FAILURES)), "not most of it");
+    assert_eq!(after(view, 400.0, 90.0, 0.012), (Some(51), Some(FAILURES)), "it helps");
+    assert_eq!(after(view, 160.0, 40.0, 0.02), (Some(51), Some(FAILURES_IN_VAIN)), "it may be one of many");
+    assert_eq!(after(View { is_noise: true, ..view }, 400.0, 90.0, 0.02), (Some(19), Some(FAILURES_IN_NOISE)));
 }
 
 #[test]
