@@ -28,6 +28,21 @@ pub fn leads_nowhere() -> bool {
     matches!((out, null), (Ok(out), Ok(null)) if is_device(&out) && out.st_rdev == null.st_rdev)
 }
 
+/// Writes what somebody has to read to standard output; `is_new` tells that nobody can know it from before.
+///
+/// # Errors
+///
+/// When nobody can read it.
+pub fn hand_over(text: &str, is_new: bool) -> io::Result<()> {
+    if is_new && leads_nowhere() {
+        return Err(io::Error::other("standard output is closed or /dev/null; let it be a terminal, a file or a pipe"));
+    }
+    match write(text)? {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(ErrorKind::BrokenPipe.into()),
+    }
+}
+
 /// Writes results to standard output. A reader that has gone away is no error (`println!` would panic).
 ///
 /// # Errors

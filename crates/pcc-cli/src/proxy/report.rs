@@ -4,12 +4,11 @@ use super::counters::Counters;
 use super::outcome::{Carried, End};
 use super::target::Target;
 use crate::failure::Failure;
-use crate::output::{json_lines, show, write};
+use crate::output::{hand_over, json_lines, leads_nowhere, show};
 use indicatif::HumanBytes;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::ops::ControlFlow;
 use std::time::Instant;
 
 /// Everything that is reported. With `--json`, one line each.
@@ -68,8 +67,11 @@ impl Reporter {
         }
         if self.json {
             if let Ok(line) = json_lines([event]) {
-                // A script that stopped reading is no reason to stop.
-                let _ = show(&line);
+                // A script that stopped reading is no reason to stop. What ends it is said somewhere.
+                let shown = show(&line);
+                if matches!(event, Event::Error { .. }) && (shown.is_err() || leads_nowhere()) {
+                    let _ = writeln!(io::stderr(), "{}", self::line(event));
+                }
             }
         } else {
             // Nobody reads it.
@@ -77,19 +79,14 @@ impl Reporter {
         }
     }
 
-    /// Prints the ticket. Unlike other output it is needed: without it nobody can connect.
-    pub fn ticket(&self, ticket: &str, addresses: &[SocketAddr]) -> io::Result<()> {
+    /// Prints the ticket. Unlike other output it is needed: without it nobody can connect, unless it isn't new.
+    pub fn ticket(&self, ticket: &str, addresses: &[SocketAddr], is_new: bool) -> io::Result<()> {
         let event = Event::Ticket { ticket, addresses };
-        let line = if self.json {
-            json_lines([&event])?
-        } else {
-            self.event(&event);
-            format!("{ticket}\n")
-        };
-        match write(&line)? {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(io::ErrorKind::BrokenPipe.into()),
+        if self.json {
+            return hand_over(&json_lines([&event])?, is_new);
         }
+        self.event(&event);
+        hand_over(&format!("{ticket}\n"), is_new)
     }
 
     /// Reports that a tunnel has ended, or a flow, which has a number of dropped datagrams.

@@ -80,7 +80,8 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     let _watched = options.watching.begin(&sessions, &reporter).await?;
     let mut signals = Signals::new().doing(|| "listen for signals")?;
     let ticket = Ticket { certificate: identity.credentials.hash(), secret: identity.secret, addresses };
-    let printed = reporter.ticket(&ticket.to_string(), &ticket.addresses);
+    let is_new = options.identity.is_none();
+    let printed = reporter.ticket(&ticket.to_string(), &ticket.addresses, is_new);
     printed.doing(|| "print the ticket, without which nobody can connect")?;
 
     let rules = Arc::new(options.rules);

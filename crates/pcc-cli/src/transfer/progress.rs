@@ -1,14 +1,13 @@
 //! What the user sees: a progress bar on a terminal, plain lines elsewhere, JSON lines for scripts.
 
 use crate::failure::{Failure, Kind, Result};
-use crate::output::{json_lines, leads_nowhere, show, write};
+use crate::output::{hand_over, json_lines, leads_nowhere, show};
 use crate::peer::endpoint::shown;
 use crate::progress::{Look, Progress, Rates, rate};
 use indicatif::HumanBytes;
 use serde::Serialize;
 use std::io;
 use std::net::SocketAddr;
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -241,28 +240,18 @@ impl Reporter {
     pub fn ticket(&self, ticket: &str, addresses: &[SocketAddr], resuming: bool) -> Result<()> {
         // One that an earlier start has printed may be known.
         let is_new = !resuming && !self.is_log;
-        let printed = match is_new && leads_nowhere() {
-            true => {
-                Err(io::Error::other("standard output is closed or /dev/null; let it be a terminal, a file or a pipe"))
-            }
-            false => self.print_ticket(&Event::Ticket { ticket, addresses, resuming }, ticket),
-        };
+        let printed = self.print_ticket(&Event::Ticket { ticket, addresses, resuming }, ticket, is_new);
         printed.map_err(|e| {
             Failure::new(Kind::Other, format!("cannot print the ticket, without which nobody can send: {e}"))
         })
     }
 
-    fn print_ticket(&self, event: &Event<'_>, ticket: &str) -> io::Result<()> {
-        let line = if self.json {
-            json_lines([event])?
-        } else {
-            self.event(event);
-            format!("{ticket}\n")
-        };
-        match write(&line)? {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(io::ErrorKind::BrokenPipe.into()),
+    fn print_ticket(&self, event: &Event<'_>, ticket: &str, is_new: bool) -> io::Result<()> {
+        if self.json {
+            return hand_over(&json_lines([event])?, is_new);
         }
+        self.event(event);
+        hand_over(&format!("{ticket}\n"), is_new)
     }
 
     /// Reports how this command failed.

@@ -1,6 +1,6 @@
 //! How connections end: by one direction, by a reset, with a side of the proxy.
 
-use crate::common::{PATIENCE, start_reading};
+use crate::common::{PATIENCE, start, start_reading};
 use crate::support::{both, connect, data, dial, echo, exchange, proxy, serve, target};
 use rustix::net::sockopt::set_socket_linger;
 use rustix::process::{Pid, Signal, kill_process};
@@ -240,4 +240,16 @@ fn a_pipe_ends_with_its_connection() {
     let mut refused = start_reading(pipe("127.0.0.1:1"), Stdio::null());
     refused.exits(1);
     assert!(refused.stderr().contains("127.0.0.1:1: this target is not allowed"), "{}", refused.stderr());
+}
+
+#[test]
+fn a_new_ticket_that_nobody_can_read_ends_the_far_side() {
+    for output in [">&-", ">/dev/null", "--json >&-"] {
+        let mut command = Command::new("sh");
+        let serve = format!("exec \"$0\" proxy serve --listen 127.0.0.1:0 {output}");
+        command.args(["-c", &serve, env!("CARGO_BIN_EXE_pcc")]);
+        let mut far = start(command);
+        far.exits(1);
+        assert!(far.stderr().contains("standard output is closed or /dev/null"), "{output}: {}", far.stderr());
+    }
 }
