@@ -25,7 +25,7 @@ lab=$!
 started+=("$lab")
 while kill -0 "$lab" 2>/dev/null; do
     ps -L -o tid=,cls=,rtprio= -p "$lab" | while read -r thread class priority; do
-        [ "$class $priority" != "FF $ends" ] || chrt --other --pid 0 "$thread"
+        [ "$class $priority" != "RR $ends" ] || chrt --other --pid 0 "$thread"
     done
     sleep 0.1
 done
