@@ -14,8 +14,6 @@ use crate::units::Time;
 /// On a path with a longer base round-trip time than this, in seconds, a probe comes so many round trips after start-up.
 const LONG: f64 = 0.06;
 const AFTER_START: u32 = 6;
-/// A crowd that fills a queue loses packets all the time: whom loss holds down is none of one after so many packets without any.
-const UNHARMED: u32 = 256;
 /// A delay of less than one part in so many of the base round trip, or of so many packet times, isn't worth it.
 const SMALL: f64 = 32.0;
 const SMALL_PACKETS: f64 = 2.0;
@@ -44,14 +42,9 @@ impl QueueTargetControl {
         self.settled = self.settled.saturating_add(1);
         let after_start = self.settled == AFTER_START && self.delay.base() > LONG;
         let still = self.delay.excess() >= REMAINS * excess;
-        self.unharmed = if round.lost > 0 { 0 } else { self.unharmed.saturating_add(round.acked) };
-        let alone = self.in_crowd(now) && self.unharmed >= UNHARMED && self.competition.drains_in_vain();
-        if (in_vain || after_start || alone) && significant && still && self.used && self.window.packets >= FEWEST {
+        if (in_vain || after_start) && significant && still && self.used && self.window.packets >= FEWEST {
             let grown = (DEVIATIONS * self.competition.deviation()).max(PART * excess);
             self.begin_probe(round.rate, excess, grown, false, now);
-            if alone {
-                self.loss.cap = f64::INFINITY;
-            }
         }
     }
 
@@ -65,7 +58,6 @@ impl QueueTargetControl {
     fn begin_probe(&mut self, rate: f64, excess: f64, grown: f64, rose: bool, now: Time) {
         let (window, cap, background) = (self.window.packets, self.loss.cap, self.delay.background());
         self.probe = Some(Before { window, cap, rate, background, rose });
-        self.unharmed = 0;
         self.delay.set_background(excess);
         self.start = Some(Start::again(self.config.start, rate, grown));
         self.since = now;

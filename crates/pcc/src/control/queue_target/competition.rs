@@ -16,6 +16,11 @@ use crate::units::larger;
 /// A queue is nearly empty below this part of the largest one of late.
 const NEARLY_EMPTY: f64 = 0.1;
 /// There are so many round trips between drains, if that takes longer than the configured time.
+const ROUNDS_BETWEEN: f64 = 8.0;
+/// Beside others there are so many round trips of the empty path, which their queue doesn't make longer: after each drain the window begins to grow
+/// anew.
+const BASE_ROUNDS_BETWEEN: f64 = 20.0;
+/// Many may share a queue that hasn't been empty for so many round trips.
 const CROWDED_ROUNDS: f64 = 12.0;
 /// Where noise makes a drain urgent there are only so many.
 const SOON: f64 = 4.0;
@@ -40,8 +45,10 @@ const GREW: f64 = 1.1;
 const EMPTIED: f64 = 0.3;
 /// It wasn't the drain that did so if no more than this part stood when it began: others keep a queue, and let it go now and then.
 const GONE: f64 = 0.6;
-/// A window of fewer packets is too small to tell others from many of its own kind.
+/// A window of fewer packets is too small to tell others from many of its own kind,
 const SMALL: f64 = 12.0;
+/// unless it lost none of so many packets: a crowd that fills a queue loses some all the time.
+const UNHARMED: u32 = 64;
 /// A delay that rose at once by this part of the base round-trip time, and so many packet times, asks for a drain if this part of the rise
 /// is still there a round trip later: a pause of the path leaves a queue, which drains; a longer path stays longer.
 const RISE_PART: f64 = 0.25;
@@ -110,8 +117,10 @@ pub(super) struct Competition {
     /// How many drains come before the next deep one, and whether the last of those took nothing away: what stands is noise, not ours.
     until_deep: u32,
     pub only_noise: bool,
-    /// So many drains of a small flow in a row changed nothing at all.
+    /// So many drains of a small flow in a row took nothing away.
     in_vain: u32,
+    /// Packets that arrived since one was lost.
+    unharmed: u32,
     /// By how much the delay rose at once in the last round trip, in seconds.
     pub rise: f64,
     since_cut: u32,
@@ -146,6 +155,7 @@ impl Competition {
             drain: None,
             until_deep: 0,
             in_vain: 0,
+            unharmed: 0,
             only_noise: false,
             rise: 0.0,
             since_cut: 0,
@@ -213,11 +223,6 @@ impl Competition {
         self.has_drained
     }
 
-    /// Whether a small flow drained again and again, and that changed nothing at all, as where somebody else fills the queue.
-    pub fn drains_in_vain(&self) -> bool {
-        self.in_vain >= FAILURES
-    }
-
     /// Something was done at such a time.
     pub fn done(&mut self, now: f64) {
         (self.lowest, self.drained) = ((f64::INFINITY, now), now);
@@ -253,6 +258,7 @@ impl Competition {
     pub fn on_round(&mut self, round: &Round, view: &View) -> Found {
         self.largest *= 0.95;
         self.since_cut = self.since_cut.saturating_add(1);
+        self.unharmed = if round.lost > 0 { 0 } else { self.unharmed.saturating_add(round.acked) };
         let rise = core::mem::replace(&mut self.rise, view.rise);
         if let Some(drain) = &mut self.drain {
             drain.on_round(view.excess, view.deviation);
@@ -323,7 +329,7 @@ impl Competition {
         // Only a deep drain can tell that there is nothing but noise, and any that took something away tells the opposite.
         let nothing = drain.took_nothing() && self.window_then >= SMALL;
         self.only_noise = nothing && (self.only_noise || drain.plan.is_deep);
-        if !drain.changed_nothing() {
+        if !drain.took_nothing() {
             self.in_vain = 0;
         }
         if !nothing {
@@ -339,10 +345,14 @@ impl Competition {
         if emptied && drain.plan.at_first - view.noise <= GONE * before {
             return Found::Drained(noise);
         }
-        // It couldn't take its own packets out; neither could the rest of the crowd.
+        // It couldn't take its own packets out; neither could the rest of the crowd, if it is one.
         if view.in_crowd && !emptied && drain.is_smallest() && self.window_then < SMALL {
             self.in_vain = self.in_vain.saturating_add(1);
-            return Found::Drained(noise);
+            if self.in_vain < FAILURES || self.unharmed < UNHARMED {
+                return Found::Drained(noise);
+            }
+            self.competes = true;
+            return Found::Others(self.window_then, noise);
         }
         self.failures = if others { self.failures.saturating_add(1) } else { 0 };
         self.remained = if others { remains } else { self.remained };
@@ -375,6 +385,9 @@ impl Competition {
     /// How long the queue may be crowded: not long where noise may be all of it before the first drain, or some of what was yielded to in vain, and
     /// least of all for who yielded most of a large window in vain.
     fn patience(&self, view: &View) -> f64 {
+        if self.competes {
+            return self.config.every.max(BASE_ROUNDS_BETWEEN * view.base);
+        }
         if self.most_in_vain && !view.is_noise && view.window >= NOT_OF_MANY {
             return AT_ONCE * view.rtt;
         }
@@ -382,6 +395,6 @@ impl Competition {
         if in_vain || (self.is_first && view.noisy) {
             return SOON * view.rtt;
         }
-        self.config.every.max(CROWDED_ROUNDS * view.rtt)
+        self.config.every.max(ROUNDS_BETWEEN * view.rtt)
     }
 }

@@ -83,8 +83,6 @@ pub struct QueueTargetControl {
     probe: Option<Before>,
     /// Round trips since start-up in which a probe could have begun.
     settled: u32,
-    /// Packets that arrived since one was lost, or a probe began.
-    unharmed: u32,
     /// Intervals that began earlier were sent at another level.
     since: Time,
     /// Bytes acknowledged in the batch being reported.
@@ -111,7 +109,6 @@ impl QueueTargetControl {
             yielding: Yielding::default(),
             probe: None,
             settled: 0,
-            unharmed: 0,
             since: Time::ZERO,
             acked: 0,
             used: true,

@@ -292,6 +292,35 @@ fn who_cannot_drain_learns_nothing() {
 }
 
 #[test]
+fn who_cannot_drain_and_loses_nothing_knows_of_others() {
+    // The drain that tells of others, of a flow of six packets: so much of 20 ms remains in each, and before it so many packets arrived, of which so
+    // many were lost.
+    let drains = |remains: &[f64], acked, lost| {
+        let mut competition = Competition::new(DrainConfig::default(), GrowthConfig::default(), 6.0, 0.0);
+        (1..10_u32).find(|number| {
+            let view = View { doubtful: false, window: 6.0, ..view(0.04, 1.0, 0.0) };
+            competition.on_round(&Round { rate: 1e6, lost, acked, in_flight: 9_000 }, &view);
+            competition.drain = Some(ended(0.02, 0.02, remains[*number as usize % remains.len()], LEAST));
+            matches!(competition.end_drain(&view), Found::Others(..)) && competition.competes
+        })
+    };
+    assert_eq!(drains(&[0.018], UNHARMED, 0), Some(FAILURES));
+    assert_eq!(drains(&[0.018], UNHARMED / 8, 0), Some(8), "the packets are counted from drain to drain");
+    assert_eq!(drains(&[0.018], UNHARMED, 1), None, "a crowd loses packets all the time");
+    assert_eq!(drains(&[0.018, 0.014], UNHARMED, 0), None, "some of a crowd drains together");
+}
+
+#[test]
+fn beside_others_drains_come_by_the_empty_path() {
+    let patience = |competes, rtt| {
+        let view = View { base: 0.2, in_crowd: false, ..view(rtt, 1.0, 0.0) };
+        Competition { competes, ..competition() }.patience(&view)
+    };
+    assert_eq!([0.2, 0.4, 0.8].map(|rtt| patience(true, rtt)), [4.0; 3]);
+    assert_eq!([0.2, 0.4, 0.8].map(|rtt| patience(false, rtt)), [2.0, 3.2, 6.4], "two seconds at least");
+}
+
+#[test]
 fn heavy_loss_takes_less_of_a_window_that_isnt_one_of_many() {
     let left = |window, lost| {
         let mut competition = Competition { competes: true, since_cut: 9, ..competition() };
