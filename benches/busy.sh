@@ -20,7 +20,7 @@ while True:
     time.sleep(0.03)' &
     started+=($!)
 done
-target/release/pcc lab compare benches/busy.toml --seeds "$seeds" --metric goodput --metric pacing-error &
+target/release/pcc lab compare benches/busy.toml --seeds "$seeds" --metric goodput &
 lab=$!
 started+=("$lab")
 while kill -0 "$lab" 2>/dev/null; do

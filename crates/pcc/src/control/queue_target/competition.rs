@@ -117,7 +117,7 @@ pub(super) struct Competition {
     /// How many drains come before the next deep one, and whether the last of those took nothing away: what stands is noise, not ours.
     until_deep: u32,
     pub only_noise: bool,
-    /// So many drains of a small flow in a row took nothing away.
+    /// Drains of a small flow since one took something away, that one included.
     in_vain: u32,
     /// Packets that arrived since one was lost.
     unharmed: u32,
@@ -327,9 +327,10 @@ impl Competition {
             return if longer { Found::Longer(remains) } else { Found::Drained(noise) };
         }
         // Only a deep drain can tell that there is nothing but noise, and any that took something away tells the opposite.
-        let nothing = drain.took_nothing() && self.window_then >= SMALL;
+        let took_nothing = drain.took_nothing();
+        let nothing = took_nothing && self.window_then >= SMALL;
         self.only_noise = nothing && (self.only_noise || drain.plan.is_deep);
-        if !drain.took_nothing() {
+        if !took_nothing {
             self.in_vain = 0;
         }
         if !nothing {
