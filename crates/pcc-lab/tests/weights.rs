@@ -89,17 +89,19 @@ fn a_scavenger_leaves_the_link_to_others() {
     }
 }
 
-/// Alone it fills the link, also one that loses packets, and again after the path became longer; several share.
+/// Alone it fills the link, also one that loses or delays packets, and again after the path became longer; several share.
 #[test]
 fn scavengers_fill_a_link_that_nobody_else_wants() {
     for run in runs(
         "duration = '50s'\nmeasure-from = '20s'\n[[link]]\nrate = '50mbit'\ndelay = '20ms'\nqueue = '250kB'\n\
          [[flow]]\nname = 'scavenger'\ncontroller = 'scavenger'\n\
          [[sweep]]\nname = 'case'\nvalues = [{ label = 'clean' }, { label = 'loss', 'link.loss' = '1%' },\n\
+         { label = 'jitter', 'link.jitter' = '3ms' }, { label = 'Wi-Fi', 'link.aggregation' = '5ms' },\n\
          { label = 'longer', 'link.schedule' = [{ at = '5s', delay = '30ms' }] },\n\
          { label = 'four', 'flow.scavenger.count' = 4 }]",
     ) {
-        assert!(run.goodput > 0.95 * 50.0, "{:?}: {}", run.case, run.goodput);
+        let least = if ["jitter", "Wi-Fi"].contains(&run.case[0].1.as_str()) { 0.9 } else { 0.95 };
+        assert!(run.goodput > least * 50.0, "{:?}: {}", run.case, run.goodput);
         if let Some(jain) = run.jain {
             assert!(jain > 0.8, "{:?}: {jain}", run.case);
         }

@@ -14,8 +14,6 @@ const STANDING_PACKETS: f64 = 8.0;
 const GAPS: f64 = 1.5;
 /// They come in bunches if the gaps take more than this part of the round trip.
 const BUNCHED_PART: f64 = 0.5;
-/// What may be noise for who yields: so many times the mean step. With more it takes more beside others, with less it yields to noise.
-const NOISE_STEPS: f64 = 8.0;
 /// The background follows what is less than it with a gain of one part in so many.
 const DOUBT: f64 = 64.0;
 /// A background of less than one part in so many of the round trip is small.
@@ -71,10 +69,6 @@ pub(super) struct Delay {
     drained: bool,
     /// The mean excess of the last round trip.
     mean: f64,
-    /// The last round-trip time, how far it was from the one before, and the mean step where steps alternate up and down.
-    last: Option<f64>,
-    difference: f64,
-    step: f64,
     /// The longest time without acknowledgements in a round trip: the mean, and that of the present one.
     gap: f64,
     longest_gap: f64,
@@ -119,11 +113,6 @@ impl Delay {
         self.held_up.add(oldest, newest, packets, now);
         let smoothed = self.smoothed.map_or(rtt, |smoothed| smoothed + (rtt - smoothed) / 8.0);
         self.smoothed = Some(smoothed);
-        if let Some(last) = self.last.replace(rtt) {
-            let before = core::mem::replace(&mut self.difference, rtt - last);
-            let step = if before * self.difference < 0.0 { smaller(before.abs(), self.difference.abs()) } else { 0.0 };
-            self.step = decayed(self.step + (step - self.step) / 16.0);
-        }
         let gap = self.last_batch.map_or(0.0, |last| now - last);
         self.last_batch = Some(now);
         self.longest_gap = larger(self.longest_gap, gap);
@@ -229,11 +218,6 @@ impl Delay {
         self.held_up.noise()
     }
 
-    /// What may be noise of all that stands now, for who yields to everything else.
-    pub fn noise_now(&self) -> f64 {
-        NOISE_STEPS * self.step
-    }
-
     /// A drain has ended, and this remained. What is less than the background halves the difference; so does what is more, as far as
     /// it may be noise. The first one tells all of that, since start-up can't tell noise from what it causes itself.
     pub fn on_drain(&mut self, remains: f64) {
@@ -244,6 +228,11 @@ impl Delay {
         let knows = core::mem::replace(&mut self.drained, true);
         let part = if knows || remains < self.background { 0.5 } else { 1.0 };
         self.background += part * (remains - self.background);
+    }
+
+    /// No more of what stands is background than may be noise: a queue is others'.
+    pub fn keep_noise_only(&mut self) {
+        self.background = smaller(self.background, self.noise());
     }
 
     /// What stands is noise, as far as it may be.

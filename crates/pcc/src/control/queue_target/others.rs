@@ -30,7 +30,8 @@ impl QueueTargetControl {
             unqueued: 1.0 - queue / standing,
             background: self.loss.background,
             in_crowd: self.in_crowd(now),
-            doubtful: self.loss.is_doubtful(),
+            // Who yields does so to noise that is less than a packet, too.
+            doubtful: self.loss.is_doubtful() || !self.config.competes,
             weight: self.config.weight.get(),
         };
         let alone = self.competition.is_empty(&view) && Loss::is_large(self.window.packets);
@@ -47,7 +48,10 @@ impl QueueTargetControl {
         if !self.config.competes {
             // Whoever keeps the queue may have it; noise is nobody's.
             self.competition.competes = false;
-            self.delay.set_background(excess.min(self.delay.noise_now()));
+            if let Some(remains) = found.remains() {
+                self.delay.on_drain(remains);
+            }
+            self.delay.keep_noise_only();
             return;
         }
         self.delay.only_noise = self.competition.only_noise;

@@ -59,6 +59,17 @@ pub(super) enum Found {
     Loss(f64),
 }
 
+impl Found {
+    /// What remained above the base round-trip time in a drain that has ended.
+    pub fn remains(&self) -> Option<f64> {
+        match *self {
+            Found::Drained(remains) | Found::Longer(remains) => Some(remains),
+            Found::Background(_, remains) | Found::Others(_, remains) => Some(remains),
+            Found::Nothing | Found::Loss(_) => None,
+        }
+    }
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::View;
