@@ -263,7 +263,7 @@ pub fn queue_target() -> Profile {
 }
 
 /// A scavenger (Proteus, SIGCOMM 2020, has the idea): [`queue_target()`] that wants a hundredth of its packets in the queue, and takes no
-/// queue for background. With 0.03 packets it has 2.1 % of a link beside one `queue_target` (docs/weights.md).
+/// queue for background. With 0.03 packets it has 2.4 % of a link beside one `queue_target` (docs/weights.md).
 pub fn scavenger() -> Profile {
     Profile {
         name: SCAVENGER.into(),

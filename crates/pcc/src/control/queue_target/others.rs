@@ -31,7 +31,8 @@ impl QueueTargetControl {
             background: self.loss.background,
             in_crowd: self.in_crowd(now),
             // Who yields does so to noise that is less than a packet, too.
-            doubtful: self.loss.is_doubtful() || !self.config.competes,
+            doubtful: self.loss.is_doubtful()
+                || (!self.config.competes && self.delay.noise() > self.wanted * self.packet_time()),
             weight: self.config.weight.get(),
         };
         let alone = self.competition.is_empty(&view) && Loss::is_large(self.window.packets);
