@@ -30,7 +30,7 @@ impl QueueTargetControl {
             unqueued: 1.0 - queue / standing,
             background: self.loss.background,
             in_crowd: self.in_crowd(now),
-            // Who yields does so to noise that is less than a packet, too.
+            // Who yields gives way to noise that is shorter than a packet as well, and only a drain tells that it is noise.
             doubtful: self.loss.is_doubtful()
                 || (!self.config.competes && self.delay.noise() > self.wanted * self.packet_time()),
             weight: self.config.weight.get(),

@@ -30,7 +30,7 @@ pub(super) struct View {
     pub background: f64,
     /// Whether many flows with small windows seem to share the path.
     pub in_crowd: bool,
-    /// Whether they may do so although the queue looks empty.
+    /// Whether to drain although the queue looks empty: many may share it all the same, or who yields may yield to noise.
     pub doubtful: bool,
     /// A flow of weight w grows as w flows.
     pub weight: f64,
@@ -63,8 +63,10 @@ impl Found {
     /// What remained above the base round-trip time in a drain that has ended.
     pub fn remains(&self) -> Option<f64> {
         match *self {
-            Found::Drained(remains) | Found::Longer(remains) => Some(remains),
-            Found::Background(_, remains) | Found::Others(_, remains) => Some(remains),
+            Found::Drained(remains)
+            | Found::Longer(remains)
+            | Found::Background(_, remains)
+            | Found::Others(_, remains) => Some(remains),
             Found::Nothing | Found::Loss(_) => None,
         }
     }
