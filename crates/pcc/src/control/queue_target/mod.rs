@@ -237,7 +237,7 @@ impl QueueTargetControl {
         self.used = round.in_flight as f64 + self.packet >= USED * window * self.packet;
         // A flow of weight w is as w flows.
         let weight = self.config.weight.get();
-        self.wanted = weight * demand::wanted_in_queue(utility, window.max(4.0) / weight, self.packet, base.max(1e-6));
+        self.wanted = weight * demand::wanted_in_queue(utility, window.max(4.0) / weight, self.packet, base);
         self.on_probe_round();
         let queue = self.queue();
         let first_window = self.first_window();
