@@ -238,7 +238,7 @@ proptest! {
                     config.loss = LossConfig { excess: odd, response: odd, highest: odd };
                     config.growth = GrowthConfig { rtt: odd, loss: odd, decrease: odd };
                     config.start = queue_target::StartConfig { long_queue: odd, grows: odd };
-                    config.noise = NoiseConfig { together: odd, reach: odd };
+                    config.noise = NoiseConfig { together: odd, reach: odd, free: odd, free_part: odd };
                 }
                 _ => {}
             }

@@ -89,7 +89,7 @@ pub struct Flow<C> {
     pub shuffle: Option<fastrand::Rng>,
     pub sent: u64,
     pub arrived: u64,
-    rng: fastrand::Rng,
+    pub rng: fastrand::Rng,
     last_sent: Option<Time>,
     /// When the bottleneck has sent all that waits in it.
     busy_until: Time,

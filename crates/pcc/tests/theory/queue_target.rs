@@ -51,15 +51,20 @@ fn one_flow_rests_at_a_full_path_and_a_short_queue() {
     }
 }
 
-/// Random loss is found to be background, up to a fifth: the path stays full.
+/// Random loss is found to be background, up to a fifth: the path stays full, in the mean over what chance loses.
 #[test]
 fn random_loss_is_not_the_flows_own() {
+    const SEEDS: u64 = 8;
     for loss in [0.01, 0.05, 0.1, 0.2] {
-        let mut flow = Flow::new(profiles::queue_target().build(1), Path { loss, ..Path::clean(20.0, 30) });
-        flow.run(Duration::from_secs(20));
-        let before = flow.arrived;
-        flow.run(Duration::from_secs(20));
-        let arrived = (flow.arrived - before) as f64 * 9600e-6 / 20.0;
+        let arrived = |seed| {
+            let mut flow = Flow::new(profiles::queue_target().build(1), Path { loss, ..Path::clean(20.0, 30) });
+            flow.rng = fastrand::Rng::with_seed(seed);
+            flow.run(Duration::from_secs(20));
+            let before = flow.arrived;
+            flow.run(Duration::from_secs(20));
+            (flow.arrived - before) as f64 * 9600e-6 / 20.0
+        };
+        let arrived = (0..SEEDS).map(arrived).sum::<f64>() / SEEDS as f64;
         assert!(arrived > 0.9 * 20.0 * (1.0 - loss), "{loss}: {arrived} Mbit/s");
     }
 }

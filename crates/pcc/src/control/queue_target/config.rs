@@ -73,11 +73,15 @@ pub struct NoiseConfig {
     pub together: f64,
     /// So many times the mean time for which packets are held up may be noise.
     pub reach: f64,
+    /// As much of that, in seconds, may also be a queue that the utility doesn't ask for, but that outlasts pauses of the path.
+    pub free: f64,
+    /// The largest part of the smallest round-trip time that this may be, in 0..=1.
+    pub free_part: f64,
 }
 
 impl Default for NoiseConfig {
     fn default() -> Self {
-        NoiseConfig { together: 0.25, reach: 4.0 }
+        NoiseConfig { together: 0.25, reach: 4.0, free: 0.001, free_part: 0.125 }
     }
 }
 

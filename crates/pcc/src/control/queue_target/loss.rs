@@ -28,6 +28,9 @@ pub(super) const CROWDED: f64 = 24.0;
 const NEW_CAP: u32 = 64;
 /// Loss of this part in a drain, in which all of a crowd send little, tells that too many packets are there nevertheless.
 const HEAVY_IN_DRAIN: f64 = 0.05;
+/// How many times as much as by chance the losses of the path vary, at most, and the gain with which that follows what tests show.
+const MOST_DISPERSION: f64 = 20.0;
+const DISPERSION_GAIN: f64 = 0.25;
 /// A window of so many packets is cut so many times before half of it is tried, since bursts of the sender lose more at one time than at
 /// another. A smaller one may be one of many, and waits for them at once.
 const LARGE: f64 = 64.0;
@@ -57,7 +60,8 @@ struct Epoch {
     lost: u64,
     /// The interval that lost most: its packets, and those that were lost.
     worst: (u64, u64),
-    /// Sums over intervals.
+    /// Sums over intervals: the square of the packets lost over those that were sent, and the mean rate and round-trip time.
+    squares: f64,
     rate: f64,
     rtt: f64,
 }
@@ -70,6 +74,8 @@ impl Epoch {
         if result.packets_lost > self.worst.1 {
             self.worst = (result.packets_sent, result.packets_lost);
         }
+        let lost = result.packets_lost as f64;
+        self.squares += lost * lost / result.packets_sent.max(1) as f64;
         self.rate += result.rate.bits_per_sec();
         self.rtt += result.rtt;
     }
@@ -86,6 +92,14 @@ impl Epoch {
         let (sent, lost) = if without_worst { self.worst } else { (0, 0) };
         let (sent, lost) = ((self.sent - sent).max(1) as f64, (self.lost - lost) as f64);
         (sent, lost / sent)
+    }
+
+    /// The index of dispersion: how many times as much the losses vary from interval to interval as if each packet were lost by itself. One that
+    /// comes in bursts varies more.
+    fn dispersion(&self) -> Option<f64> {
+        let (sent, lost) = (self.sent as f64, self.lost as f64);
+        let varies = lost * (1.0 - lost / sent) * f64::from(self.intervals.saturating_sub(1)) / sent;
+        (varies > 0.0).then(|| (self.squares - lost * lost / sent) / varies)
     }
 
     /// What the epoch was worth.
@@ -132,6 +146,8 @@ pub(super) struct Loss {
     epoch: Epoch,
     /// Intervals since the cap was set.
     age: u32,
+    /// The index of dispersion of what the path loses, as tests with half of the window show it.
+    dispersion: f64,
     /// Packets lost in excess of the background, while the window is small.
     debt: f64,
 }
@@ -146,6 +162,7 @@ impl Loss {
             state: State::Watching,
             epoch: Epoch::default(),
             age: 0,
+            dispersion: 1.0,
             debt: 0.0,
         }
     }
@@ -223,6 +240,18 @@ impl Loss {
         packets >= LARGE
     }
 
+    /// By how much losses of a window vary, as a factor on the standard deviation that they would have one by one. A window that isn't large may be one
+    /// of many, whose losses are theirs together.
+    fn spread(&self, window: f64) -> f64 {
+        if Loss::is_large(window) { libm::sqrt(self.dispersion) } else { 1.0 }
+    }
+
+    /// Whether loss fell by more than chance makes it fall.
+    fn fell(&self, before: &Before, sent: f64, loss: f64) -> bool {
+        let chance = libm::sqrt(before.loss * (1.0 - before.loss) * (1.0 / sent + 1.0 / before.sent));
+        before.loss - loss > BY_CHANCE * self.spread(before.window) * chance
+    }
+
     /// Takes the result of an interval that was sent with `window` packets while a queue stood or not. Returns the window to jump to.
     pub fn on_interval(
         &mut self,
@@ -244,11 +273,15 @@ impl Loss {
         let epoch = core::mem::take(&mut self.epoch);
         let (sent, loss) = epoch.loss(!queued);
         let background = self.background;
+        if let (State::Halved(_), Some(dispersion)) = (self.state, epoch.dispersion()) {
+            let dispersion = dispersion.clamp(1.0, MOST_DISPERSION);
+            self.dispersion += DISPERSION_GAIN * (dispersion - self.dispersion);
+        }
         match self.state {
             State::Watching => {
                 let deviation = libm::sqrt(background.max(1.0 / sent) * (1.0 - background) / sent);
                 let excess = loss - background;
-                if excess > self.config.excess + SIGNIFICANT * deviation {
+                if excess > self.config.excess + SIGNIFICANT * self.spread(window) * deviation {
                     let utility = epoch.utility(utility, result, loss);
                     self.state = State::Cut(Before { window, loss, sent, utility, cuts: 1 });
                     return Some(self.limit((window * (1.0 - excess)).max(least)));
@@ -263,11 +296,9 @@ impl Loss {
                 None
             }
             State::Cut(before) => {
-                let fell = before.loss - loss;
-                let chance = libm::sqrt(before.loss * (1.0 - before.loss) * (1.0 / sent + 1.0 / before.sent));
-                let helped = fell > self.config.response * (before.loss - background)
+                let helped = before.loss - loss > self.config.response * (before.loss - background)
                     || epoch.utility(utility, result, loss) > before.utility;
-                if helped && fell > BY_CHANCE * chance {
+                if helped && self.fell(&before, sent, loss) {
                     self.keep(loss);
                     return None;
                 }
@@ -281,7 +312,8 @@ impl Loss {
             State::Waiting(_) => None,
             State::Halved(before) => {
                 self.state = State::Watching;
-                let ours = loss < before.loss - self.config.response * (before.loss - background);
+                let helped = loss < before.loss - self.config.response * (before.loss - background);
+                let ours = helped && (!Loss::is_large(before.window) || self.fell(&before, sent, loss));
                 if ours {
                     self.keep(loss);
                     let arrived = before.window * (1.0 - (before.loss - background));
@@ -342,6 +374,32 @@ mod tests {
         let cap = control.cap;
         send(&mut control, window, 50, 40.0, 0.0);
         assert!(control.cap > cap && control.room > ROOM_DECREASE + 0.1, "{control:?}");
+    }
+
+    #[test]
+    fn losses_in_bursts_vary_more() {
+        let dispersion = |lost: &[u64]| {
+            let mut epoch = Epoch::default();
+            for &packets_lost in lost {
+                epoch.add(&Measurement { packets_lost, ..Measurement::new(Rate::from_mbps(10.0), 100) });
+            }
+            epoch.dispersion()
+        };
+        assert_eq!(dispersion(&[0, 0, 0]), None, "nothing was lost");
+        assert_eq!(dispersion(&[3]), None, "one interval can't vary");
+        assert!(dispersion(&[2, 4, 3, 1, 4, 2]).is_some_and(|index| index < 1.0));
+        assert!(dispersion(&[0, 16, 0, 0, 0, 0]).is_some_and(|index| index > 10.0));
+    }
+
+    #[test]
+    fn losses_in_bursts_are_believed_later() {
+        let asks = |window, dispersion| {
+            let mut control = Loss { dispersion, background: 0.03, ..Loss::new(LossConfig::default()) };
+            send(&mut control, window, EPOCH_INTERVALS, 1e9, 0.06);
+            control.is_testing()
+        };
+        assert_eq!([1.0, 20.0].map(|dispersion| asks(100.0, dispersion)), [true, false]);
+        assert!(asks(50.0, 20.0), "this one may be one of many");
     }
 
     #[test]

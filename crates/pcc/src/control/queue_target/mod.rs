@@ -57,6 +57,8 @@ const FAR: f64 = 1.5;
 const SURE: f64 = 2.0;
 /// A window of which less is in flight isn't used, and doesn't grow.
 const USED: f64 = 0.7;
+/// A window of so many packets at least keeps a queue that outlasts pauses of the path.
+const OUTLASTS: f64 = 32.0;
 /// What is delivered in this part of the smallest round-trip time tells the rate of a path that start-up fills.
 const TELLS: f64 = 0.05;
 /// Who yields forgets the smallest round-trip time after so many seconds (BBR, 2016; Copa, NSDI 2018): else it would yield for ever to a
@@ -218,6 +220,17 @@ impl QueueTargetControl {
             && self.loss.on_small_round(round, window, in_crowd, LEAST)
     }
 
+    /// The packets that a window keeps in the queue beside those that the utility wants, so that the path goes on delivering while packets are held up.
+    /// A small one is one of many, and would crowd out others; who yields has none.
+    fn outlasts_pauses(&self, window: f64) -> f64 {
+        if !self.config.competes || window < OUTLASTS {
+            return 0.0;
+        }
+        let (base, noise) = (self.delay.base(), self.config.noise);
+        let free = smaller(self.delay.noise(), smaller(noise.free, noise.free_part * base));
+        window * free / larger(base, self.rtt())
+    }
+
     /// Whether a round trip without a queue shows that the path isn't full: not to who wants less than a packet in it, or yields, and so leaves it
     /// to others to fill it first.
     fn can_tell_empty(&self, round: &Round) -> bool {
@@ -238,6 +251,7 @@ impl QueueTargetControl {
         // A flow of weight w is as w flows.
         let weight = self.config.weight.get();
         self.wanted = weight * demand::wanted_in_queue(utility, window.max(4.0) / weight, self.packet, base);
+        self.wanted += self.outlasts_pauses(window);
         self.on_probe_round();
         let queue = self.queue();
         let first_window = self.first_window();
