@@ -39,14 +39,19 @@ pub fn too_long_files() -> io::Result<Signal> {
     signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))
 }
 
-/// Waits for the first one; forever where they can't be heard.
-pub async fn interrupted() {
+/// Waits for the first one from the call on, not only from when it is awaited; forever where they can't be heard.
+pub fn interrupted() -> impl Future<Output = ()> + Send + 'static {
     #[cfg(test)]
-    if let Some(process) = simulation::process() {
-        return process.interrupted().await;
-    }
-    match Signals::new() {
-        Ok(mut signals) => signals.next().await,
-        Err(_) => std::future::pending().await,
+    let process = simulation::process();
+    let signals = Signals::new();
+    async move {
+        #[cfg(test)]
+        if let Some(process) = process {
+            return process.interrupted().await;
+        }
+        match signals {
+            Ok(mut signals) => signals.next().await,
+            Err(_) => std::future::pending().await,
+        }
     }
 }

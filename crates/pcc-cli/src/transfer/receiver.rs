@@ -18,6 +18,7 @@ use crate::signals::interrupted;
 use noq::Endpoint;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -47,6 +48,8 @@ pub struct Receiver {
     welcome: Welcome,
     candidates: Candidates,
     slot: Slot,
+    /// Ctrl-C, heard from before the ticket is shown: who has seen that may end it.
+    interrupted: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 /// Receives one transfer.
@@ -113,16 +116,18 @@ impl Receiver {
             reporter,
             welcome: options.welcome,
             candidates: Candidates::default(),
+            interrupted: Some(Box::pin(interrupted())),
         };
         Ok((receiver, ticket))
     }
 
     /// Serves all senders that connect, until the transfer is complete.
     pub async fn receive(mut self) -> Result<()> {
+        let interrupted = self.interrupted.take().unwrap_or_else(|| Box::pin(interrupted()));
         let result = tokio::select! {
             biased;
             result = self.serve() => result,
-            () = interrupted() => Err(Failure::interrupted()),
+            () = interrupted => Err(Failure::interrupted()),
         };
         self.leave(result).await
     }
