@@ -3,6 +3,7 @@
 #[cfg(test)]
 use crate::simulation;
 use std::io;
+use std::pin::Pin;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Hears them from when it is made, in place of what they would do by themselves.
@@ -39,19 +40,17 @@ pub fn too_long_files() -> io::Result<Signal> {
     signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))
 }
 
+/// The first one, heard from when this is made.
+pub type Interrupted = Pin<Box<dyn Future<Output = ()> + Send>>;
+
 /// Waits for the first one from the call on, not only from when it is awaited; forever where they can't be heard.
-pub fn interrupted() -> impl Future<Output = ()> + Send + 'static {
+pub fn interrupted() -> Interrupted {
     #[cfg(test)]
-    let process = simulation::process();
-    let signals = Signals::new();
-    async move {
-        #[cfg(test)]
-        if let Some(process) = process {
-            return process.interrupted().await;
-        }
-        match signals {
-            Ok(mut signals) => signals.next().await,
-            Err(_) => std::future::pending().await,
-        }
+    if let Some(process) = simulation::process() {
+        return Box::pin(async move { process.interrupted().await });
+    }
+    match Signals::new() {
+        Ok(mut signals) => Box::pin(async move { signals.next().await }),
+        Err(_) => Box::pin(std::future::pending()),
     }
 }

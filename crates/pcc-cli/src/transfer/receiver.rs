@@ -14,11 +14,10 @@ use crate::peer::endpoint::{bind, bind_any, reachable};
 use crate::peer::ticket::Ticket;
 use crate::peer::wire;
 use crate::runtime::blocking;
-use crate::signals::interrupted;
+use crate::signals::{Interrupted, interrupted};
 use noq::Endpoint;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -49,7 +48,7 @@ pub struct Receiver {
     candidates: Candidates,
     slot: Slot,
     /// Ctrl-C, heard from before the ticket is shown: who has seen that may end it.
-    interrupted: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    interrupted: Option<Interrupted>,
 }
 
 /// Receives one transfer.
@@ -116,14 +115,14 @@ impl Receiver {
             reporter,
             welcome: options.welcome,
             candidates: Candidates::default(),
-            interrupted: Some(Box::pin(interrupted())),
+            interrupted: Some(interrupted()),
         };
         Ok((receiver, ticket))
     }
 
     /// Serves all senders that connect, until the transfer is complete.
     pub async fn receive(mut self) -> Result<()> {
-        let interrupted = self.interrupted.take().unwrap_or_else(|| Box::pin(interrupted()));
+        let interrupted = self.interrupted.take().unwrap_or_else(interrupted);
         let result = tokio::select! {
             biased;
             result = self.serve() => result,
