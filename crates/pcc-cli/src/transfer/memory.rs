@@ -43,7 +43,7 @@ fn receives() {
         let (receiver, ticket) = Receiver::open(options, Arc::new(Reporter::new(false))).await.unwrap();
         fs::write(place.join("ticket.new"), ticket.to_string()).unwrap();
         fs::rename(place.join("ticket.new"), place.join("ticket")).unwrap();
-        let _ = receiver.receive().await;
+        let _ = receiver.receive(crate::signals::interrupted()).await;
     });
 }
 

@@ -47,16 +47,16 @@ pub struct Receiver {
     welcome: Welcome,
     candidates: Candidates,
     slot: Slot,
-    /// Ctrl-C, heard from before the ticket is shown: who has seen that may end it.
-    interrupted: Option<Interrupted>,
 }
 
 /// Receives one transfer.
 pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     let (receiver, ticket) = Receiver::open(options, reporter.clone()).await?;
+    // Who has seen the ticket may end it.
+    let interrupted = interrupted();
     let (text, resuming) = (ticket.to_string(), receiver.slot.holder().is_some());
     match reporter.ticket(&text, &ticket.addresses, resuming) {
-        Ok(()) => receiver.receive().await,
+        Ok(()) => receiver.receive(interrupted).await,
         Err(failure) => receiver.leave(Err(failure)).await,
     }
 }
@@ -115,14 +115,12 @@ impl Receiver {
             reporter,
             welcome: options.welcome,
             candidates: Candidates::default(),
-            interrupted: Some(interrupted()),
         };
         Ok((receiver, ticket))
     }
 
-    /// Serves all senders that connect, until the transfer is complete.
-    pub async fn receive(mut self) -> Result<()> {
-        let interrupted = self.interrupted.take().unwrap_or_else(interrupted);
+    /// Serves all senders that connect, until the transfer is complete or interrupted.
+    pub async fn receive(mut self, interrupted: Interrupted) -> Result<()> {
         let result = tokio::select! {
             biased;
             result = self.serve() => result,

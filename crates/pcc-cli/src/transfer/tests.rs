@@ -53,7 +53,7 @@ async fn start(dir: tempfile::TempDir, rules: Rules) -> Setup {
     let to = dir.path().join("to");
     let options = Options { dir: to, listen, advertise: Vec::new(), welcome: Welcome::Anyone, rules };
     let (receiver, ticket) = Receiver::open(options, Arc::new(Reporter::new(false))).await.unwrap();
-    Setup { dir, ticket, receiver: tokio::spawn(receiver.receive()) }
+    Setup { dir, ticket, receiver: tokio::spawn(receiver.receive(crate::signals::interrupted())) }
 }
 
 pub(super) struct Hostile {

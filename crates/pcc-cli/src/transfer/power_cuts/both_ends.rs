@@ -214,7 +214,7 @@ fn receive(place: &Place, dir: &Path, address: SocketAddr, ticket: Rc<RefCell<Op
     Box::pin(async move {
         let (receiver, printed) = Receiver::open(options, Arc::new(Reporter::new(false))).await?;
         *ticket.borrow_mut() = Some(printed.to_string());
-        receiver.receive().await
+        receiver.receive(crate::signals::interrupted()).await
     })
 }
 

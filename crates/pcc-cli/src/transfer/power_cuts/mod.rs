@@ -192,7 +192,7 @@ fn transfers() {
         let (receiver, ticket) = Receiver::open(options, reporter.clone()).await.unwrap();
         fs::write(place.ticket(), ticket.to_string()).unwrap();
         fs::write(place.disk().join(INVITED), "").unwrap();
-        let receiving = tokio::spawn(receiver.receive());
+        let receiving = tokio::spawn(receiver.receive(crate::signals::interrupted()));
         let options = sender::Options {
             paths: place.paths(),
             selection: Selection::new(Links::Keep, &[]).unwrap(),
