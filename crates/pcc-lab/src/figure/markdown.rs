@@ -18,7 +18,7 @@ pub fn markdown(figures: &[Finished<'_>], drawn: &[Vec<bool>], command: &str, ve
          Made with `{command}`, version {version}. Everything ran in virtual time with fixed seeds: the same command gives\n\
          this document to the byte on any machine. A claim agrees if what was measured is within the accepted range:\n\
          {agreeing} of {claims} do.\n\
-         `queue-target`, the default of today, is in neither paper; it is drawn beside the others.\n\n\
+         `queue-target`, the default, is in neither paper; it is drawn beside the others.\n\n\
          | figure | source | title | claims that agree |\n| --- | --- | --- | --- |\n"
     );
     for figure in figures {

@@ -180,6 +180,12 @@ impl Competition {
         }
     }
 
+    /// The mean of what stood in the queue so far in this round trip, in seconds.
+    pub fn so_far(&self) -> f64 {
+        let (sum, _, count) = self.sum;
+        sum / count.max(1.0)
+    }
+
     /// The mean of what stood in the queue since the last call, and its standard deviation.
     pub fn take_mean(&mut self) -> (f64, f64) {
         let (sum, squares, count) = core::mem::take(&mut self.sum);

@@ -10,7 +10,8 @@ use crate::utility::Utility;
 const EPOCH_INTERVALS: u32 = 6;
 const EPOCH_PACKETS: u64 = 150;
 const LONGEST_EPOCH: u32 = 20;
-/// Loss in excess of the background by so many standard deviations, too, asks for an experiment.
+/// Loss in excess of the background by so many standard deviations, too, asks for an experiment. Less loss than the background by as many shows
+/// that the background is less.
 const SIGNIFICANT: f64 = 2.5;
 /// Loss that falls by fewer standard deviations may have fallen by chance.
 const BY_CHANCE: f64 = 1.5;
@@ -280,17 +281,19 @@ impl Loss {
         match self.state {
             State::Watching => {
                 let deviation = libm::sqrt(background.max(1.0 / sent) * (1.0 - background) / sent);
+                let significant = SIGNIFICANT * self.spread(window) * deviation;
                 let excess = loss - background;
-                if excess > self.config.excess + SIGNIFICANT * self.spread(window) * deviation {
+                if excess > self.config.excess + significant {
                     let utility = epoch.utility(utility, result, loss);
                     self.state = State::Cut(Before { window, loss, sent, utility, cuts: 1 });
                     return Some(self.limit((window * (1.0 - excess)).max(least)));
                 }
-                // A little loss is background, unless the cap is where loss was found to be ours; what is less than that shows at once.
-                let gain = match excess < 0.0 {
-                    true => 0.5,
-                    false if window > AT_CAP * self.cap => 0.0,
-                    false => 0.1,
+                // A little loss is background, unless the cap is where loss was found to be ours; what is less than that, and not by chance, shows at
+                // once.
+                let gain = match excess {
+                    less if less < -significant => 0.5,
+                    more if more > 0.0 && window > AT_CAP * self.cap => 0.0,
+                    _ => 0.1,
                 };
                 self.background = (self.background + gain * excess).min(self.config.highest);
                 None
@@ -389,6 +392,18 @@ mod tests {
         assert_eq!(dispersion(&[3]), None, "one interval can't vary");
         assert!(dispersion(&[2, 4, 3, 1, 4, 2]).is_some_and(|index| index < 1.0));
         assert!(dispersion(&[0, 16, 0, 0, 0, 0]).is_some_and(|index| index > 10.0));
+    }
+
+    #[test]
+    fn a_little_less_loss_lowers_the_background_little() {
+        let lowered = |random| {
+            let mut control = Loss { background: 0.1, ..Loss::new(LossConfig::default()) };
+            send(&mut control, 50.0, EPOCH_INTERVALS, 1e9, random);
+            0.1 - control.background
+        };
+        // Of 6000 packets 600 are lost, give or take 23.
+        assert!((0.0003..0.0007).contains(&lowered(0.095)), "{}", lowered(0.095));
+        assert!((0.024..0.026).contains(&lowered(0.05)), "{}", lowered(0.05));
     }
 
     #[test]

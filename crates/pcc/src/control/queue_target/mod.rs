@@ -57,6 +57,8 @@ const FAR: f64 = 1.5;
 const SURE: f64 = 2.0;
 /// A window of which less is in flight isn't used, and doesn't grow.
 const USED: f64 = 0.7;
+/// What stands for less than this part of the round trip is no queue in which a packet could be lost.
+const NO_QUEUE: f64 = 0.005;
 /// A window of so many packets at least keeps a queue that outlasts pauses of the path.
 const OUTLASTS: f64 = 32.0;
 /// What is delivered in this part of the smallest round-trip time tells the rate of a path that start-up fills.
@@ -209,15 +211,28 @@ impl QueueTargetControl {
         self.since = now;
     }
 
+    /// Whether what stands, in seconds, is too little to explain loss.
+    fn is_no_queue(&self, seconds: f64) -> bool {
+        seconds < NO_QUEUE * self.rtt()
+    }
+
+    /// Tries half of the window, if that is waited for. Returns whether it is.
+    fn begin_deep_test(&mut self, now: Time) -> bool {
+        let Some(window) = self.loss.begin_deep_test(LEAST) else { return false };
+        self.competition.done(now.as_secs_f64());
+        self.jump(window, now);
+        true
+    }
+
     /// Where experiments can't tell whose loss it is, the cap follows it. Returns whether it was lowered.
     fn follow_losses(&mut self, round: &Round, now: Time) -> bool {
         let (window, in_crowd) = (self.full_window(), self.in_crowd(now));
+        let is_small = Loss::is_small(window, in_crowd);
         if self.is_draining() {
-            return self.loss.on_drain_round(round, window, LEAST);
+            let explained = is_small || !self.is_no_queue(self.competition.so_far());
+            return explained && self.loss.on_drain_round(round, window, LEAST);
         }
-        Loss::is_small(window, in_crowd)
-            && !self.loss.is_testing()
-            && self.loss.on_small_round(round, window, in_crowd, LEAST)
+        is_small && !self.loss.is_testing() && self.loss.on_small_round(round, window, in_crowd, LEAST)
     }
 
     /// The packets that a window keeps in the queue beside those that the utility wants, so that the path goes on delivering while packets are held up.

@@ -4,7 +4,6 @@ use super::QueueTargetControl;
 use super::loss::Loss;
 use super::rounds::Round;
 use super::view::{Found, View};
-use super::window::LEAST;
 use crate::units::Time;
 
 impl QueueTargetControl {
@@ -39,10 +38,8 @@ impl QueueTargetControl {
         if !self.is_draining()
             && (self.competition.is_due(&view) || alone)
             && (self.competition.has_drained() || !view.doubtful)
-            && let Some(window) = self.loss.begin_deep_test(LEAST)
+            && self.begin_deep_test(now)
         {
-            self.competition.done(view.now);
-            self.jump(window, now);
             return;
         }
         let found = self.competition.on_round(round, &view);
@@ -58,7 +55,13 @@ impl QueueTargetControl {
         self.delay.only_noise = self.competition.only_noise;
         match found {
             Found::Nothing => {}
-            Found::Drained(remains) => self.delay.on_drain(remains),
+            Found::Drained(remains) => {
+                self.delay.on_drain(remains);
+                // What is lost now isn't lost in a queue, so that nothing else explains it.
+                if self.is_no_queue(remains) && !Loss::is_small(window, view.in_crowd) {
+                    self.begin_deep_test(now);
+                }
+            }
             Found::Longer(remains) => self.look_at_longer_path(round, remains, now),
             Found::Background(window, remains) => {
                 self.delay.set_background(remains);
