@@ -229,8 +229,9 @@ impl QueueTargetControl {
         let (window, in_crowd) = (self.full_window(), self.in_crowd(now));
         let is_small = Loss::is_small(window, in_crowd);
         if self.is_draining() {
-            let explained = is_small || !self.is_no_queue(self.competition.so_far());
-            return explained && self.loss.on_drain_round(round, window, LEAST);
+            // Without a queue it is the path that loses them. A small window may be one of a crowd whose queue it has never seen empty.
+            let may_be_ours = is_small || !self.is_no_queue(self.competition.so_far());
+            return may_be_ours && self.loss.on_drain_round(round, window, LEAST);
         }
         is_small && !self.loss.is_testing() && self.loss.on_small_round(round, window, in_crowd, LEAST)
     }
