@@ -27,7 +27,7 @@ pub struct Guards {
     pub brake_loss: f64,
     /// Round-trip times without any acknowledgement after which the rate is halved (Vivace 2018, section 4.3: 4).
     pub silence_rtts: f64,
-    /// Round-trip times without any acknowledgement after which the start-up phase begins anew.
+    /// Round-trip times without any acknowledgement after which the start-up phase begins anew; half a second at least where there is a window.
     pub restart_rtts: f64,
     /// Bytes in flight are capped at this many times rate * round-trip time (SPEC 0.4: 2 to 2.5).
     pub in_flight: f64,
@@ -44,6 +44,9 @@ impl Default for Guards {
 
 /// The shortest silence that counts, so that a busy receiver on a local network isn't taken for an outage.
 const MIN_SILENCE: Duration = Duration::from_millis(50);
+/// The shortest silence after which a control with a window takes the path to have changed: on a short round trip a window of two packets, both of
+/// which are lost, is silent as long as an outage of ten round trips.
+const MIN_RESTART: Duration = Duration::from_millis(500);
 /// The shortest idle time after which the rate is no longer trusted (SPEC 0.6).
 const MIN_IDLE: Duration = Duration::from_secs(1);
 /// Fewer packets only keep a connection alive, and don't end a pause; but after this time the rate is too old in any case (RFC 7661,
@@ -328,7 +331,8 @@ impl CongestionControl for Pcc {
         }
         let since = *self.silent_since.get_or_insert(self.heard);
         self.monitor.drop_all();
-        let restart = now.since(since) > times(self.srtt(), self.guards.restart_rtts);
+        let least = if self.limits.is_some() { MIN_RESTART } else { Duration::ZERO };
+        let restart = now.since(since) > times(self.srtt(), self.guards.restart_rtts).max(least);
         self.cut(now, if restart { Cut::Restart } else { Cut::Silence });
     }
 

@@ -29,12 +29,14 @@ fn settled() -> impl Iterator<Item = (&'static str, Flow<Pcc>, Recorder)> {
     })
 }
 
-/// The same without the profiles whose window, not a rate, limits what is in flight.
+/// Whether a window, not a rate, limits what is in flight with this profile.
+fn has_window(name: &str) -> bool {
+    matches!(profiles::named(name).unwrap().control, ControlConfig::QueueTarget(_))
+}
+
+/// The same without the profiles that have a window.
 fn settled_by_rate() -> impl Iterator<Item = (&'static str, Flow<Pcc>, Recorder)> {
-    settled().filter(|(name, ..)| {
-        let profile = profiles::named(name).unwrap();
-        !matches!(profile.control, ControlConfig::QueueTarget(_))
-    })
+    settled().filter(|(name, ..)| !has_window(name))
 }
 
 /// The cuts that were recorded: when, why, and the rate before and after.
@@ -92,7 +94,9 @@ fn silence_halves_and_a_long_one_starts_anew() {
         assert!((4 * srtt..10 * srtt).contains(&first.since(began)), "{name}: {:?}, srtt {srtt:?}", first.since(began));
         assert!(cuts[1].0.since(first) >= 3 * srtt, "{name}: one cut per silence");
         let anew = cuts.iter().position(|cut| cut.1 == Cut::Restart).expect("a restart");
-        assert!((1..4).contains(&anew) && cuts[anew..].iter().all(|cut| cut.1 == Cut::Restart), "{name}: {cuts:?}");
+        let least = if has_window(name) { SECOND / 2 } else { Duration::ZERO };
+        assert!(cuts[anew].0.since(began) >= least.max(10 * srtt), "{name}: {cuts:?}");
+        assert!((1..6).contains(&anew) && cuts[anew..].iter().all(|cut| cut.1 == Cut::Restart), "{name}: {cuts:?}");
         assert!(flow.controller.rate() < before * 0.2, "{name}");
         // When the path is back, so is the flow. What was in flight is known to be lost by then.
         flow.path.dead = false;

@@ -9,6 +9,10 @@ use core::num::NonZeroU64;
 pub(super) const INITIAL_RTT: f64 = 0.1;
 /// The pacing rate of start-up as a multiple of the window per round trip.
 const START_PACING: f64 = 2.0;
+/// While the window is of fewer packets, they leave as fast as those of before arrived, up to this multiple: a path that takes ten packets at once
+/// needn't wait for the next twenty. A path that is slow or shared spreads them.
+const FEW: f64 = 64.0;
+const FAST_PACING: f64 = 6.0;
 /// The same where loss caps the window: the queue has no room for packets that come faster than they leave. The gaps that losses leave between
 /// acknowledgements would otherwise become bursts, which lose more.
 const CAPPED_PACING: f64 = 1.05;
@@ -17,22 +21,30 @@ const FIRST_SECONDS: f64 = 0.001;
 /// The shortest round-trip time that makes a rate, in seconds.
 const SHORTEST: f64 = 1e-6;
 
-/// The limits of a window of `bytes`, in start-up and capped by loss or not, with packets of `packet` bytes, at a round-trip time in seconds.
-pub(super) fn of_window(
-    config: &QueueTargetConfig,
-    starting: bool,
-    capped: bool,
-    rtt: Option<f64>,
-    bytes: f64,
-    packet: f64,
-) -> Limits {
+/// What decides how fast the packets of a window leave.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Pace {
+    /// Start-up, in which packets that were sent together arrived as fast as this, in bytes/s.
+    Start {
+        arrives: f64,
+    },
+    /// Loss caps the window.
+    Capped,
+    Usual,
+}
+
+/// The limits of a window of `bytes`, with packets of `packet` bytes, at a round-trip time in seconds.
+pub(super) fn of_window(config: &QueueTargetConfig, pace: Pace, rtt: Option<f64>, bytes: f64, packet: f64) -> Limits {
     let seconds = larger(rtt.unwrap_or(INITIAL_RTT), SHORTEST);
     // Of a window in a second.
-    let part = match (starting, rtt) {
-        (true, None) if config.first_rate.is_zero() => 1.0 / FIRST_SECONDS,
-        (true, _) => START_PACING / seconds,
-        (false, _) if capped => smaller(config.pacing, CAPPED_PACING) / seconds,
-        (false, _) => config.pacing / seconds,
+    let part = match (pace, rtt) {
+        (Pace::Start { .. }, None) if config.first_rate.is_zero() => 1.0 / FIRST_SECONDS,
+        (Pace::Start { arrives }, _) if bytes < FEW * packet => {
+            larger(START_PACING / seconds, smaller(arrives / bytes, FAST_PACING / seconds))
+        }
+        (Pace::Start { .. }, _) => START_PACING / seconds,
+        (Pace::Capped, _) => smaller(config.pacing, CAPPED_PACING) / seconds,
+        (Pace::Usual, _) => config.pacing / seconds,
     };
     // No more than the largest rate fills.
     let most = 2.0 * config.bounds.max.bytes_per_sec() * seconds + 2.0 * packet;
@@ -48,12 +60,23 @@ mod tests {
     use crate::Profile;
     use crate::control::ControlConfig;
 
+    /// The rate in Mbit/s of so many packets of 1250 bytes in a round trip of 0.1 s.
+    fn rate(pace: Pace, packets: f64) -> f64 {
+        let ControlConfig::QueueTarget(config) = Profile::default().control else { panic!("not the default") };
+        of_window(&config, pace, Some(0.1), packets * 1250.0, 1250.0).rate.mbps()
+    }
+
     #[test]
     fn where_loss_caps_the_window_packets_leave_about_as_fast_as_they_arrive() {
-        let ControlConfig::QueueTarget(config) = Profile::default().control else { panic!("not the default") };
-        let rate = |starting, capped| of_window(&config, starting, capped, Some(0.1), 125_000.0, 1250.0).rate.mbps();
-        assert_eq!(rate(true, false), 20.0);
-        assert_eq!(rate(false, false), 10.0 * config.pacing);
-        assert!((10.0..11.0).contains(&rate(false, true)), "{}", rate(false, true));
+        let usual = rate(Pace::Usual, 100.0);
+        assert!(usual > 1.2 * 10.0, "{usual}");
+        assert!((10.0..11.0).contains(&rate(Pace::Capped, 100.0)), "{}", rate(Pace::Capped, 100.0));
+    }
+
+    #[test]
+    fn the_few_packets_of_start_up_leave_as_fast_as_those_of_before_arrived() {
+        let [slow, path, fast] = [0.0, 625_000.0, 1e9].map(|arrives| Pace::Start { arrives });
+        assert_eq!([slow, path, fast].map(|pace| rate(pace, 20.0)), [4.0, 5.0, 12.0]);
+        assert_eq!([slow, path, fast].map(|pace| rate(pace, 100.0)), [20.0; 3], "many would fill the queue");
     }
 }

@@ -3,7 +3,7 @@
 use super::config::LossConfig;
 use super::rounds::Round;
 use crate::monitor::Measurement;
-use crate::units::{Rate, larger};
+use crate::units::{Rate, larger, smaller};
 use crate::utility::Utility;
 
 /// An epoch has so many intervals and packets at least, or so many intervals.
@@ -16,13 +16,17 @@ const SIGNIFICANT: f64 = 2.5;
 /// Loss that falls by fewer standard deviations may have fallen by chance.
 const BY_CHANCE: f64 = 1.5;
 /// Windows of fewer packets are too small for experiments: nothing of them shows in what many flows lose together. There the cap follows
-/// single losses, as a TCP's window does: it falls to this part of the window, and grows by so many packets in a round trip.
+/// single losses, as a TCP's window does. In a crowd more windows are small.
 const SMALL: f64 = 8.0;
-const DECREASE: f64 = 0.7;
-const INCREASE: f64 = 0.5;
-/// In a crowd more windows are small, and they grow by less: what many add in a round trip is lost in the next.
 const SMALL_IN_CROWD: f64 = 12.0;
-const INCREASE_IN_CROWD: f64 = 0.2;
+/// It falls to this part of the window, and grows in a round trip by this part of the window's square, in packets: so a window of any size sends
+/// as many packets, some fifty, until it has what it had before. It grows by twice as much after so many round trips without a fall, and so on, up
+/// to so many packets; in a crowd to fewer, for what many add in a round trip is lost in the next.
+const DECREASE: f64 = 0.7;
+const INCREASE: f64 = 0.006;
+const INCREASE_ROUNDS: f64 = 8.0;
+const MOST_INCREASE: f64 = 0.5;
+const MOST_INCREASE_IN_CROWD: f64 = 0.2;
 /// It takes a few dozen round trips without loss until such a cap allows more than so many packets: who has fewer may be one of many.
 pub(super) const CROWDED: f64 = 24.0;
 /// For so many intervals and round trips such a cap is new.
@@ -149,8 +153,9 @@ pub(super) struct Loss {
     age: u32,
     /// The index of dispersion of what the path loses, as tests with half of the window show it.
     dispersion: f64,
-    /// Packets lost in excess of the background, while the window is small.
+    /// Packets lost in excess of the background, while the window is small, and round trips since they last lowered the cap.
     debt: f64,
+    rounds: u32,
 }
 
 impl Loss {
@@ -165,6 +170,7 @@ impl Loss {
             age: 0,
             dispersion: 1.0,
             debt: 0.0,
+            rounds: 0,
         }
     }
 
@@ -193,7 +199,10 @@ impl Loss {
         self.gain_room();
         let lowered = self.lower_cap(round, packets, self.background, least);
         if !lowered {
-            self.cap += if in_crowd { INCREASE_IN_CROWD } else { INCREASE };
+            self.rounds = self.rounds.saturating_add(1);
+            let faster = 1.0 + f64::from(self.rounds) / INCREASE_ROUNDS;
+            let most = if in_crowd { MOST_INCREASE_IN_CROWD } else { MOST_INCREASE };
+            self.cap += smaller(INCREASE * packets * packets * faster, most);
         }
         self.start_over();
         lowered
@@ -215,7 +224,7 @@ impl Loss {
         if self.debt < 1.0 {
             return false;
         }
-        self.debt = 0.0;
+        (self.debt, self.rounds) = (0.0, 0);
         (self.cap, self.age) = ((packets * DECREASE).max(least), 0);
         true
     }
@@ -431,14 +440,36 @@ mod tests {
     }
 
     #[test]
-    fn in_a_crowd_small_windows_grow_more_slowly() {
+    fn a_small_window_of_any_size_sends_as_many_packets_between_losses() {
         let quiet = Round { rate: 1e6, lost: 0, acked: 10, in_flight: 12_000 };
-        let grown = |in_crowd| {
-            let mut control = Loss { cap: 10.0, ..Loss::new(LossConfig::default()) };
-            control.on_small_round(&quiet, 10.0, in_crowd, 2.0);
-            control.cap - 10.0
+        let packets_until_back = |window: f64| {
+            let mut control = Loss { cap: DECREASE * window, ..Loss::new(LossConfig::default()) };
+            let mut sent = 0.0;
+            while control.cap < window {
+                sent += control.cap;
+                control.rounds = 0;
+                control.on_small_round(&quiet, control.cap, false, 2.0);
+            }
+            sent
         };
-        assert!(grown(true) < 0.5 * grown(false));
+        for window in [3.0, 5.0, 8.0] {
+            assert!((40.0..70.0).contains(&packets_until_back(window)), "{window}: {}", packets_until_back(window));
+        }
+    }
+
+    #[test]
+    fn a_small_window_without_loss_grows_faster_with_time_and_falls_with_a_loss() {
+        let round = |lost| Round { rate: 1e6, lost, acked: 10, in_flight: 12_000 };
+        let grown = |rounds: u32, lost, in_crowd| {
+            let mut control = Loss { cap: 4.0, ..Loss::new(LossConfig::default()) };
+            for _ in 0..rounds {
+                control.on_small_round(&round(lost), control.cap, in_crowd, 2.0);
+            }
+            control.cap - 4.0
+        };
+        assert!(grown(16, 0, false) > 2.5 * grown(8, 0, false));
+        assert!(grown(16, 0, false) > 1.2 * grown(16, 0, true), "a crowd");
+        assert!(grown(1, 3, false) < 0.0);
         assert_eq!([true, false].map(|in_crowd| Loss::is_small(10.0, in_crowd)), [true, false]);
     }
 

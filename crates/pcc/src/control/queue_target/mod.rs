@@ -38,6 +38,7 @@ use crate::utility::Utility;
 use competition::Competition;
 use core::num::NonZeroU64;
 use delay::Delay;
+use limits::Pace;
 use loss::Loss;
 use rounds::{Round, Rounds};
 use start::{LONG_PATH, Start, Verdict};
@@ -180,10 +181,21 @@ impl QueueTargetControl {
         self.delay.base() <= LONG_PATH || in_flight as f64 <= (self.window.packets + 1.0) * self.packet
     }
 
+    /// Whether the first packets may leave faster than the path is known to take them: not if it is others' until there is proof that there are none,
+    /// nor on a long path, where what overshoots takes long to go away.
+    fn may_hurry(&self) -> bool {
+        self.config.competes && self.delay.base() <= LONG_PATH
+    }
+
     fn set_limits(&mut self) {
         let bytes = self.current_window() * self.packet;
         let (starting, capped) = (self.start.is_some(), self.loss.cap.is_finite());
-        self.limits = limits::of_window(&self.config, starting, capped, self.delay.smoothed(), bytes, self.packet);
+        let pace = match (starting, capped) {
+            (true, _) => Pace::Start { arrives: if self.may_hurry() { self.rounds.fastest() } else { 0.0 } },
+            (false, true) => Pace::Capped,
+            (false, false) => Pace::Usual,
+        };
+        self.limits = limits::of_window(&self.config, pace, self.delay.smoothed(), bytes, self.packet);
     }
 
     fn leave_start(&mut self, now: Time) {

@@ -2,13 +2,15 @@
 
 use super::filter::WindowedMax;
 use crate::contract::AckedPacket;
-use crate::units::Time;
+use crate::units::{Time, larger};
 
 /// For how many round trips a delivery rate counts.
 const MEMORY: f64 = 10.0;
 
 /// Fewer packets say nothing of loss.
 const FEW: u32 = 20;
+/// So many packets that were sent together tell how fast they arrive.
+const TRAIN: u32 = 4;
 
 /// A round trip that has passed.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +44,9 @@ pub(super) struct Rounds {
     lost: u32,
     in_flight: u64,
     rates: WindowedMax,
+    /// How fast the packets of this round trip arrived since it began, in bytes/s, and the fastest of those before it; zero if some were lost.
+    arrives: f64,
+    fastest: f64,
 }
 
 impl Rounds {
@@ -60,6 +65,11 @@ impl Rounds {
         if self.acked < FEW { 0.0 } else { f64::from(self.lost) / f64::from(self.lost.saturating_add(self.acked)) }
     }
 
+    /// The fastest that packets which were sent one after the other arrived, in bytes/s, since some were lost; zero before enough tell.
+    pub fn fastest(&self) -> f64 {
+        if self.lost > 0 { 0.0 } else { larger(self.arrives, self.fastest) }
+    }
+
     /// What is delivered in the round trip under way, in bytes/s, once so many `seconds` tell; zero before.
     pub fn rate_so_far(&self, now: Time, seconds: f64) -> f64 {
         let time = now.since(self.began).max(self.newest_sent.since(self.sent_before)).as_secs_f64();
@@ -70,8 +80,13 @@ impl Rounds {
     pub fn on_batch(&mut self, now: Time, in_flight: u64) -> Option<Round> {
         self.in_flight = self.in_flight.max(in_flight);
         if self.newest_sent < self.began || self.acked == 0 {
+            if self.acked >= TRAIN && self.count > 0 {
+                let seconds = now.since(self.began).as_secs_f64();
+                self.arrives = if seconds > 0.0 { self.bytes as f64 / seconds } else { f64::INFINITY };
+            }
             return None;
         }
+        (self.fastest, self.arrives) = (self.fastest(), 0.0);
         // Acknowledgements that come in bunches arrive faster than their packets were sent, or slower.
         let seconds = now.since(self.began).max(self.newest_sent.since(self.sent_before)).as_secs_f64();
         let rate = if seconds > 0.0 { self.bytes as f64 / seconds } else { 0.0 };
