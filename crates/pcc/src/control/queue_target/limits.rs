@@ -13,8 +13,8 @@ const START_PACING: f64 = 2.0;
 /// needn't wait for the next twenty. A path that is slow or shared spreads them.
 const FEW: f64 = 64.0;
 const FAST_PACING: f64 = 6.0;
-/// The pacing rate as such a multiple where loss caps the window: the queue has no room for packets that come faster than they leave. The gaps that losses leave between
-/// acknowledgements would otherwise become bursts, which lose more.
+/// The pacing rate as such a multiple where loss caps the window: the queue has no room for packets that come faster than they leave. The gaps
+/// that losses leave between acknowledgements would otherwise become bursts, which lose more.
 const CAPPED_PACING: f64 = 1.05;
 /// The first packets leave within this time.
 const FIRST_SECONDS: f64 = 0.001;
