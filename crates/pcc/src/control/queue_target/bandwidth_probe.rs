@@ -3,13 +3,14 @@
 //! and drains take long to find them.
 //!
 //! If delivery follows and the delay stays as it is, the delay isn't a queue of ours: the path has become longer, or noisy, or others keep
-//! the queue. If the delay grows, the path is full, and all is as before.
+//! the queue. If the delay grows, the path is full, and all is as before. A path that has become a little longer is full before the window has
+//! doubled: there, the window that fills it is tried instead.
 
 use super::QueueTargetControl;
 use super::rounds::Round;
 use super::start::Start;
 use super::yielding::{Before, REMAINS, Yielding};
-use crate::units::Time;
+use crate::units::{Time, larger};
 
 /// On a path with a longer base round-trip time than this, in seconds, a probe comes so many round trips after start-up.
 const LONG: f64 = 0.06;
@@ -26,6 +27,13 @@ const PART: f64 = 0.05;
 const GROWS: f64 = 3.0;
 /// It is enough that it grows by this much if the delay had risen at once.
 const GROWS_SINCE_RISE: f64 = 1.5;
+/// A path that has become longer by no more than this part of itself is a little longer.
+const LITTLE: f64 = 0.6;
+/// Then this part of the packets that fill it is tried, and this part of the delivery rate of before is enough. They make a queue of more than so
+/// many packets if the path isn't longer.
+const TRIED: f64 = 0.95;
+const AS_BEFORE: f64 = 0.8;
+const QUEUED_PACKETS: f64 = 2.0;
 
 impl QueueTargetControl {
     /// Takes in a round trip; begins a probe if it is time for one.
@@ -44,22 +52,31 @@ impl QueueTargetControl {
         let still = self.delay.excess() >= REMAINS * excess;
         if (in_vain || after_start) && significant && still && self.used && self.window.packets >= FEWEST {
             let grown = (DEVIATIONS * self.competition.deviation()).max(PART * excess);
-            self.begin_probe(round.rate, excess, grown, false, now);
+            let start = Start::again(self.config.start, round.rate, grown);
+            self.begin_probe(start, excess, GROWS * round.rate, false, now);
         }
     }
 
     /// The delay rose at once, and `excess` seconds of it are there although a drain has just sent what would fill the path without it.
     pub(super) fn look_at_longer_path(&mut self, round: &Round, excess: f64, now: Time) {
-        self.begin_probe(round.rate, excess, PART * excess, true, now);
-        self.jump(round.in_flight as f64 / self.packet, now);
+        let (start, base, bandwidth) = (self.config.start, self.delay.base(), self.rounds.bandwidth());
+        if excess < LITTLE * base {
+            let grown = larger(PART * excess, QUEUED_PACKETS * self.packet_time());
+            self.begin_probe(Start::trial(start, round.rate, grown), excess, AS_BEFORE * bandwidth, true, now);
+            self.jump(TRIED * bandwidth * (base + excess) / self.packet, now);
+        } else {
+            let again = Start::again(start, round.rate, PART * excess);
+            self.begin_probe(again, excess, GROWS_SINCE_RISE * round.rate, true, now);
+            self.jump(round.in_flight as f64 / self.packet, now);
+        }
     }
 
-    /// Sends more than `rate` bytes/s until the delay, of `excess` seconds, has grown by `grown` seconds.
-    fn begin_probe(&mut self, rate: f64, excess: f64, grown: f64, rose: bool, now: Time) {
+    /// Sends more, as `start` does, while there is a delay of `excess` seconds. There is more to be had if `enough` bytes/s are delivered.
+    fn begin_probe(&mut self, start: Start, excess: f64, enough: f64, rose: bool, now: Time) {
         let (window, cap, background) = (self.window.packets, self.loss.cap, self.delay.background());
-        self.probe = Some(Before { window, cap, rate, background, rose });
+        self.probe = Some(Before { window, cap, enough, background, rose });
         self.delay.set_background(excess);
-        self.start = Some(Start::again(self.config.start, rate, grown));
+        self.start = Some(start);
         self.since = now;
     }
 
@@ -73,11 +90,10 @@ impl QueueTargetControl {
     /// Ends a probe in which `rate` bytes/s were delivered before the delay grew. Returns the window to go back to if there isn't more.
     pub(super) fn end_probe(&mut self, rate: f64) -> Option<f64> {
         let before = self.probe.take()?;
-        if before.rose && rate >= GROWS_SINCE_RISE * before.rate {
-            self.delay.on_longer_path(before.background);
-            return None;
-        }
-        if rate >= GROWS * before.rate {
+        if rate >= before.enough {
+            if before.rose {
+                self.delay.on_longer_path(before.background);
+            }
             return None;
         }
         self.delay.set_background(before.background);

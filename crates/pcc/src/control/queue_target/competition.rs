@@ -51,11 +51,9 @@ const SMALL: f64 = 12.0;
 const UNHARMED: u32 = 64;
 /// A delay that rose at once by this part of the base round-trip time, and so many packet times, asks for a drain if this part of the rise
 /// is still there a round trip later: a pause of the path leaves a queue, which drains; a longer path stays longer.
-const RISE_PART: f64 = 0.25;
-const RISE_PACKETS: f64 = 6.0;
+const RISE_PART: f64 = 0.15;
+const RISE_PACKETS: f64 = 4.0;
 const STILL_THERE: f64 = 0.7;
-/// The path is longer if it then is so by this part of the base round-trip time, and as many packet times.
-const LONGER_PART: f64 = 0.1;
 /// A common time is waited for for so many times the time between drains at most; by who competes, or may be one of many, for longer, since
 /// what one does alone tells little there.
 const LATEST: f64 = 1.5;
@@ -268,6 +266,11 @@ impl Competition {
         let rise = core::mem::replace(&mut self.rise, view.rise);
         if let Some(drain) = &mut self.drain {
             drain.on_round(view.excess, view.deviation);
+            // It was a pause, and no other flow drains because of it.
+            if drain.plan.after_rise && !view.is_longer() {
+                self.drain = None;
+                return Found::Drained(view.excess + view.deviation);
+            }
             if !drain.is_over(view.now) {
                 return Found::Nothing;
             }
@@ -329,8 +332,7 @@ impl Competition {
         let mean = if view.may_be_noise > drain.plan.before { drain.mean() } else { 0.0 };
         let noise = larger(remains + deviation, mean);
         if drain.plan.after_rise {
-            let longer = remains - view.noise > larger(LONGER_PART * view.base, RISE_PACKETS * view.packet_time);
-            return if longer { Found::Longer(remains) } else { Found::Drained(noise) };
+            return Found::Longer(remains);
         }
         // Only a deep drain can tell that there is nothing but noise, and any that took something away tells the opposite.
         let took_nothing = drain.took_nothing();

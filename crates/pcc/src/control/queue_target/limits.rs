@@ -13,9 +13,8 @@ const START_PACING: f64 = 2.0;
 /// needn't wait for the next twenty. A path that is slow or shared spreads them.
 const FEW: f64 = 64.0;
 const FAST_PACING: f64 = 6.0;
-/// The pacing rate as such a multiple where loss caps the window: the queue has no room for packets that come faster than they leave. The gaps
-/// that losses leave between acknowledgements would otherwise become bursts, which lose more.
-const CAPPED_PACING: f64 = 1.05;
+/// The pacing rate as such a multiple where packets leave about as fast as they arrive.
+const EVEN_PACING: f64 = 1.05;
 /// The first packets leave within this time.
 const FIRST_SECONDS: f64 = 0.001;
 /// The shortest round-trip time that makes a rate, in seconds.
@@ -28,8 +27,9 @@ pub(super) enum Pace {
     Start {
         arrives: f64,
     },
-    /// Loss caps the window.
-    Capped,
+    /// About as fast as they arrive: loss caps the window, so that the queue has no room for more, and the gaps that losses leave between
+    /// acknowledgements would become bursts; or a window is tried that makes no queue.
+    Even,
     Usual,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn of_window(config: &QueueTargetConfig, pace: Pace, rtt: Option<f64>
             larger(START_PACING / seconds, smaller(arrives / bytes, FAST_PACING / seconds))
         }
         (Pace::Start { .. }, _) => START_PACING / seconds,
-        (Pace::Capped, _) => smaller(config.pacing, CAPPED_PACING) / seconds,
+        (Pace::Even, _) => smaller(config.pacing, EVEN_PACING) / seconds,
         (Pace::Usual, _) => config.pacing / seconds,
     };
     // No more than the largest rate fills.
@@ -70,7 +70,7 @@ mod tests {
     fn where_loss_caps_the_window_packets_leave_about_as_fast_as_they_arrive() {
         let usual = rate(Pace::Usual, 100.0);
         assert!(usual > 1.2 * 10.0, "{usual}");
-        assert!((10.0..11.0).contains(&rate(Pace::Capped, 100.0)), "{}", rate(Pace::Capped, 100.0));
+        assert!((10.0..11.0).contains(&rate(Pace::Even, 100.0)), "{}", rate(Pace::Even, 100.0));
     }
 
     #[test]

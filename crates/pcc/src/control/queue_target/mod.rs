@@ -189,11 +189,11 @@ impl QueueTargetControl {
 
     fn set_limits(&mut self) {
         let bytes = self.current_window() * self.packet;
-        let (starting, capped) = (self.start.is_some(), self.loss.cap.is_finite());
-        let pace = match (starting, capped) {
-            (true, _) => Pace::Start { arrives: if self.may_hurry() { self.rounds.fastest() } else { 0.0 } },
-            (false, true) => Pace::Capped,
-            (false, false) => Pace::Usual,
+        let pace = match &self.start {
+            Some(start) if start.is_trial() => Pace::Even,
+            Some(_) => Pace::Start { arrives: if self.may_hurry() { self.rounds.fastest() } else { 0.0 } },
+            None if self.loss.cap.is_finite() => Pace::Even,
+            None => Pace::Usual,
         };
         self.limits = limits::of_window(&self.config, pace, self.delay.smoothed(), bytes, self.packet);
     }

@@ -60,7 +60,7 @@ pub(super) struct Start {
     /// The largest delivery rate so far.
     best: f64,
     flat: u32,
-    /// Round trips for which the window is still held, and the delivery rate when that began.
+    /// Round trips for which the window is still held, and the delivery rate when that began; no rate is enough for a window that is only tried.
     hold: Option<(u32, f64)>,
     /// Round trips for which a pause of the path still holds the window, and how many pauses there were.
     paused: u32,
@@ -97,6 +97,16 @@ impl Start {
             grown: Some(grown),
             ..Start::new(config)
         }
+    }
+
+    /// The same, but the window is held for a round trip, and that is all.
+    pub fn trial(config: StartConfig, rate: f64, grown: f64) -> Start {
+        Start { hold: Some((1, f64::INFINITY)), ..Start::again(config, rate, grown) }
+    }
+
+    /// Whether it only tries a window.
+    pub fn is_trial(&self) -> bool {
+        self.hold.is_some_and(|(_, before)| before == f64::INFINITY)
     }
 
     /// The largest delivery rate before there was a queue, in bytes/s.
@@ -253,6 +263,15 @@ mod tests {
     fn of_round(start: &mut Start, acked: u32, lost: u32, used: bool) -> Verdict {
         let round = Round { rate: 12_000.0 * f64::from(acked), lost, acked, in_flight: 12_000 };
         start.on_round(&round, 0.0, BASE, 0.0001, used, 0.0)
+    }
+
+    #[test]
+    fn a_trial_holds_the_window_for_a_round_trip() {
+        let mut start = Start::trial(StartConfig::default(), 12_000.0, 0.004);
+        assert!(start.is_trial() && !start.grows());
+        assert_eq!(of_round(&mut start, 1, 0, true), Verdict::Hold, "these were sent before it");
+        assert_eq!(of_round(&mut start, 3, 0, true), Verdict::Leave, "whatever is delivered");
+        assert_eq!(start.best_without_queue(), 36_000.0);
     }
 
     #[test]

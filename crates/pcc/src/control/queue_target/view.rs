@@ -1,8 +1,14 @@
 //! What the search for others sees in a round trip, and what it finds.
 
+use crate::units::larger;
+
 /// Others don't keep a queue of less than this part of the base round-trip time: on a path that is longer than theirs it is one that flows
 /// with shorter round trips let swing.
 const OF_OTHERS: f64 = 1.0 / 32.0;
+/// The path is longer if a delay that rose at once is more than this part of the base round-trip time, and so many packet times, in each round trip of
+/// a drain.
+const LONGER_PART: f64 = 0.1;
+const LONGER_PACKETS: f64 = 2.0;
 
 /// What is known at the end of a round trip; times in seconds.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +46,11 @@ impl View {
     /// Whether what stands is enough to be a queue that others keep.
     pub fn may_be_of_others(&self, excess: f64) -> bool {
         excess > OF_OTHERS * self.base
+    }
+
+    /// Whether what stands may be a longer path.
+    pub fn is_longer(&self) -> bool {
+        self.excess - self.noise > larger(LONGER_PART * self.base, LONGER_PACKETS * self.packet_time)
     }
 }
 

@@ -54,8 +54,8 @@ pub(super) struct Before {
     pub window: f64,
     /// The cap on it because of loss.
     pub cap: f64,
-    /// The delivery rate in bytes/s.
-    pub rate: f64,
+    /// The delivery rate, in bytes/s, that without a longer queue shows that there is more.
+    pub enough: f64,
     /// The delay that wasn't ours, in seconds.
     pub background: f64,
     /// Whether the delay had risen at once.

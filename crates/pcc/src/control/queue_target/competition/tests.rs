@@ -105,13 +105,14 @@ fn a_delay_that_rose_at_once_is_tried_by_a_drain() {
         competition.on_round(&round, &view);
         competition.on_round(&round, &View { excess, rise: 0.0, ..view });
         let drains = competition.drain_window().is_some();
-        let ended = View { now: 2.0, excess: remains, rise: 0.0, ..view };
-        (drains, (0..drain::ROUNDS).map(|_| competition.on_round(&round, &ended)).last())
+        let later = View { now: 2.0, excess: remains, rise: 0.0, ..view };
+        let ends = (1..=drain::ROUNDS).map(|rounds| (rounds, competition.on_round(&round, &later)));
+        (drains, ends.into_iter().find(|(_, found)| *found != Found::Nothing))
     };
-    assert_eq!(after(0.03, 0.03, 0.03), (true, Some(Found::Longer(0.03))));
-    assert_eq!(after(0.03, 0.03, 0.005), (true, Some(Found::Drained(0.005))), "the path had paused");
+    assert_eq!(after(0.03, 0.03, 0.03), (true, Some((drain::ROUNDS, Found::Longer(0.03)))));
+    assert_eq!(after(0.03, 0.03, 0.003), (true, Some((1, Found::Drained(0.003)))), "the path had paused: at once");
     assert!(!after(0.03, 0.01, 0.01).0, "it is over");
-    assert!(!after(0.008, 0.03, 0.03).0, "too little");
+    assert!(!after(0.005, 0.03, 0.03).0, "too little");
 }
 
 #[test]
