@@ -184,6 +184,25 @@ fn a_path_that_becomes_longer_is_filled_again() {
     assert!(report.goodput > 88.0, "{} Mbit/s", report.goodput);
 }
 
+/// A round trip that grows by less than a millisecond is no queue either, at once or gradually: before drains told that nothing of it is ours, 0.14 of the link
+/// was carried from then on.
+#[test]
+fn a_round_trip_that_grows_a_little_costs_nothing() {
+    let share = |schedule: &str| {
+        let scenario = format!(
+            "duration = '30s'\nmeasure-from = '20s'\n[[link]]\nrate = '1gbit'\ndelay = '15ms'\nqueue = '4MB'\n\
+             schedule = [{schedule}]\n[[flow]]\ncontroller = 'queue-target'"
+        );
+        run(&scenario, 1).flows[0].share.unwrap()
+    };
+    let gradual: Vec<String> = (0..90)
+        .map(|step| format!("{{ at = '{}ms', delay = '{}us' }}", 10_000 + 100 * step, 15_000 + 5 * step))
+        .collect();
+    for schedule in ["{ at = '10s', delay = '15.45ms' }", &gradual.join(", ")] {
+        assert!(share(schedule) > 0.95, "{}", share(schedule));
+    }
+}
+
 /// A path that pauses for some milliseconds ten times a second isn't drained once the queue that a pause left is gone: before drains ended then, it
 /// carried 0.94 of what it can.
 #[test]

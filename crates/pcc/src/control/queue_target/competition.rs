@@ -51,7 +51,7 @@ const SMALL: f64 = 12.0;
 const UNHARMED: u32 = 64;
 /// A delay that rose at once by this part of the base round-trip time, and so many packet times, asks for a drain if this part of the rise
 /// is still there a round trip later: a pause of the path leaves a queue, which drains; a longer path stays longer.
-const RISE_PART: f64 = 0.15;
+const RISE_PART: f64 = 0.03;
 const RISE_PACKETS: f64 = 4.0;
 const STILL_THERE: f64 = 0.7;
 /// A common time is waited for for so many times the time between drains at most; by who competes, or may be one of many, for longer, since
@@ -363,8 +363,10 @@ impl Competition {
             self.competes = true;
             return Found::Others(self.window_then, noise);
         }
-        self.failures = if others { self.failures.saturating_add(1) } else { 0 };
-        self.remained = if others { remains } else { self.remained };
+        // What no drain takes anything away from isn't ours, and neither is it others' if it is short: the path is longer than it was.
+        let not_ours = others || (stayed && took_nothing);
+        self.failures = if not_ours { self.failures.saturating_add(1) } else { 0 };
+        self.remained = if not_ours { remains } else { self.remained };
         // Others, too, let their queue go now and then, and that may be while we drain.
         let once_more = core::mem::replace(&mut self.emptied, emptied);
         if emptied && self.competes && !once_more {
@@ -379,7 +381,7 @@ impl Competition {
             true => FAILURES_IN_VAIN,
             false => FAILURES,
         };
-        if !self.competes && self.failures >= enough && self.window_then >= SMALL {
+        if others && !self.competes && self.failures >= enough && self.window_then >= SMALL {
             self.competes = true;
             return Found::Others(self.window_then, noise);
         }

@@ -7,7 +7,7 @@ use crate::units::larger;
 const OF_OTHERS: f64 = 1.0 / 32.0;
 /// The path is longer if a delay that rose at once is more than this part of the base round-trip time, and so many packet times, in each round trip of
 /// a drain.
-const LONGER_PART: f64 = 0.1;
+const LONGER_PART: f64 = 0.02;
 const LONGER_PACKETS: f64 = 2.0;
 
 /// What is known at the end of a round trip; times in seconds.

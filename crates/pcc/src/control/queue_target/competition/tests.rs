@@ -55,18 +55,19 @@ fn what_grows_from_drain_to_drain_is_a_queue_of_others() {
 
 #[test]
 fn on_a_long_path_a_short_queue_is_nobodys() {
-    // What the third drain finds, after which 15 ms of 20 ms remained, on a path that takes so many seconds.
-    let third = |base| {
+    // What the third drain finds, after which so much of 20 ms remained, on a path that takes so many seconds.
+    let third = |base, remains| {
         let mut competition = competition();
         let view = View { base, rtt: base + 0.02, ..view(0.04, 1.0, 0.0) };
         let found = (0..FAILURES).map(|_| {
-            competition.drain = Some(ended(0.02, 0.02, 0.015, 25.0));
+            competition.drain = Some(ended(0.02, 0.02, remains, 25.0));
             competition.end_drain(&view)
         });
         found.last()
     };
-    assert_eq!(third(0.1), Some(Found::Others(100.0, 0.015)));
-    assert_eq!(third(0.6), Some(Found::Drained(0.015)));
+    assert_eq!(third(0.1, 0.015), Some(Found::Others(100.0, 0.015)));
+    assert_eq!(third(0.6, 0.015), Some(Found::Drained(0.015)));
+    assert_eq!(third(0.7, 0.02), Some(Found::Background(100.0, 0.02)), "no drain takes anything away from it");
 }
 
 #[test]
@@ -110,9 +111,9 @@ fn a_delay_that_rose_at_once_is_tried_by_a_drain() {
         (drains, ends.into_iter().find(|(_, found)| *found != Found::Nothing))
     };
     assert_eq!(after(0.03, 0.03, 0.03), (true, Some((drain::ROUNDS, Found::Longer(0.03)))));
-    assert_eq!(after(0.03, 0.03, 0.003), (true, Some((1, Found::Drained(0.003)))), "the path had paused: at once");
+    assert_eq!(after(0.03, 0.03, 0.001), (true, Some((1, Found::Drained(0.001)))), "the path had paused: at once");
     assert!(!after(0.03, 0.01, 0.01).0, "it is over");
-    assert!(!after(0.005, 0.03, 0.03).0, "too little");
+    assert!(!after(0.003, 0.03, 0.03).0, "too little");
 }
 
 #[test]
