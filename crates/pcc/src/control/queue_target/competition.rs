@@ -328,12 +328,12 @@ impl Competition {
     fn end_drain(&mut self, view: &View) -> Found {
         let Some(drain) = self.drain.take() else { return Found::Nothing };
         let (remains, deviation) = drain.least();
-        // Where all of it may be noise, so may the difference between its round trips.
-        let mean = if view.may_be_noise > drain.plan.before { drain.mean() } else { 0.0 };
-        let noise = larger(remains + deviation, mean);
         if drain.plan.after_rise {
             return Found::Longer(remains);
         }
+        // Where all of it may be noise, so may the difference between its round trips.
+        let mean = if view.may_be_noise > drain.plan.before { drain.mean() } else { 0.0 };
+        let noise = larger(remains + deviation, mean);
         // Only a deep drain can tell that there is nothing but noise, and any that took something away tells the opposite.
         let took_nothing = drain.took_nothing();
         let nothing = took_nothing && self.window_then >= SMALL;

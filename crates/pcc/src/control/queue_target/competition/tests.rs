@@ -107,8 +107,8 @@ fn a_delay_that_rose_at_once_is_tried_by_a_drain() {
         competition.on_round(&round, &View { excess, rise: 0.0, ..view });
         let drains = competition.drain_window().is_some();
         let later = View { now: 2.0, excess: remains, rise: 0.0, ..view };
-        let ends = (1..=drain::ROUNDS).map(|rounds| (rounds, competition.on_round(&round, &later)));
-        (drains, ends.into_iter().find(|(_, found)| *found != Found::Nothing))
+        let mut ends = (1..=drain::ROUNDS).map(|rounds| (rounds, competition.on_round(&round, &later)));
+        (drains, ends.find(|(_, found)| *found != Found::Nothing))
     };
     assert_eq!(after(0.03, 0.03, 0.03), (true, Some((drain::ROUNDS, Found::Longer(0.03)))));
     assert_eq!(after(0.03, 0.03, 0.001), (true, Some((1, Found::Drained(0.001)))), "the path had paused: at once");
