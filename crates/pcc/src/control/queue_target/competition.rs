@@ -54,6 +54,8 @@ const UNHARMED: u32 = 64;
 const RISE_PART: f64 = 0.03;
 const RISE_PACKETS: f64 = 4.0;
 const STILL_THERE: f64 = 0.7;
+/// A path that loses more than this part may have a full queue, from which no drain takes anything away either.
+const LOSSY: f64 = 0.05;
 /// A common time is waited for for so many times the time between drains at most; by who competes, or may be one of many, for longer, since
 /// what one does alone tells little there.
 const LATEST: f64 = 1.5;
@@ -364,7 +366,8 @@ impl Competition {
             return Found::Others(self.window_then, noise);
         }
         // What no drain takes anything away from isn't ours, and neither is it others' if it is short: the path is longer than it was.
-        let not_ours = others || (stayed && took_nothing);
+        let is_longer = stayed && took_nothing && view.background < LOSSY;
+        let not_ours = others || is_longer;
         self.failures = if not_ours { self.failures.saturating_add(1) } else { 0 };
         self.remained = if not_ours { remains } else { self.remained };
         // Others, too, let their queue go now and then, and that may be while we drain.

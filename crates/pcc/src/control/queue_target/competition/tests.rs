@@ -56,18 +56,20 @@ fn what_grows_from_drain_to_drain_is_a_queue_of_others() {
 #[test]
 fn on_a_long_path_a_short_queue_is_nobodys() {
     // What the third drain finds, after which so much of 20 ms remained, on a path that takes so many seconds.
-    let third = |base, remains| {
+    let third_with = |base, remains, background| {
         let mut competition = competition();
-        let view = View { base, rtt: base + 0.02, ..view(0.04, 1.0, 0.0) };
+        let view = View { base, rtt: base + 0.02, background, ..view(0.04, 1.0, 0.0) };
         let found = (0..FAILURES).map(|_| {
             competition.drain = Some(ended(0.02, 0.02, remains, 25.0));
             competition.end_drain(&view)
         });
         found.last()
     };
+    let third = |base, remains| third_with(base, remains, 0.0);
     assert_eq!(third(0.1, 0.015), Some(Found::Others(100.0, 0.015)));
     assert_eq!(third(0.6, 0.015), Some(Found::Drained(0.015)));
     assert_eq!(third(0.7, 0.02), Some(Found::Background(100.0, 0.02)), "no drain takes anything away from it");
+    assert_eq!(third_with(0.7, 0.02, 0.1), Some(Found::Drained(0.02)), "nor from a full queue");
 }
 
 #[test]
