@@ -265,7 +265,7 @@ impl Pcc {
             }
             _ => {
                 self.pause = Some((now, 0));
-                self.cut(now, Cut::Restart);
+                self.cut(now, Cut::Idle);
             }
         }
     }

@@ -171,7 +171,7 @@ fn idleness_makes_the_rate_stale() {
         flow.run(Duration::from_millis(1));
         let cuts = cuts(&recorder);
         assert_eq!(cuts.len(), 1, "{name}: {cuts:?}");
-        assert_eq!((cuts[0].1, cuts[0].3), (Cut::Restart, cuts[0].2 * 0.5), "{name}");
+        assert_eq!((cuts[0].1, cuts[0].3), (Cut::Idle, cuts[0].2 * 0.5), "{name}");
         assert!(recorder.events().iter().any(|event| matches!(event, Event::Phase { phase: Phase::Starting, .. })));
     }
 }
@@ -203,7 +203,7 @@ fn idle_for_some_round_trips_of_a_long_path_starts_anew() {
     flow.pause(4 * SECOND); // over 4 and under 10 round trips
     flow.run(Duration::from_millis(1));
     let cuts = cuts(&recorder);
-    assert_eq!(cuts.iter().map(|cut| cut.1).collect::<Vec<_>>(), [Cut::Restart]);
+    assert_eq!(cuts.iter().map(|cut| cut.1).collect::<Vec<_>>(), [Cut::Idle]);
 }
 
 #[test]

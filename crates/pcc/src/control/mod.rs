@@ -75,9 +75,12 @@ pub enum Cut {
     Loss,
     /// Nothing was acknowledged for too long.
     Silence,
-    /// The silence lasted so long, or the sender was idle, that the path may have changed: start anew, though not
-    /// below the rate of a first start, or a connection that is idle now and then would sink to the smallest rate.
+    /// The silence lasted so long that the path may have changed: start anew, though not below the rate of a first
+    /// start, or a connection that loses its path now and then would sink to the smallest rate.
     Restart,
+    /// The sender had nothing to send for so long that the rate isn't trusted any more. Start anew as on a restart, but the
+    /// path is likely the one that it was.
+    Idle,
 }
 
 /// A rate control algorithm, which plans monitor intervals and moves the rate by their results.
@@ -91,7 +94,7 @@ pub trait RateControl: Debug + Send + Sync {
     /// intervals that are still in flight useless (re-alignment).
     fn on_result(&mut self, role: Role, result: &Measurement, utility: &dyn Utility, path: &PathState) -> bool;
 
-    /// Halves the rate, on a restart not below that of the first start, and forgets what led to it.
+    /// Halves the rate, on a restart and after idleness not below that of the first start, and forgets what led to it.
     fn cut(&mut self, cut: Cut);
 
     /// Lowers the rate to `ceiling`, because it is more than was ever delivered. What is in flight is abandoned.

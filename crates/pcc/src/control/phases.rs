@@ -156,7 +156,7 @@ impl<M: Copy> Phases<M> {
     pub fn cut(&mut self, cut: Cut) {
         self.set_rate(self.rate * 0.5);
         match cut {
-            Cut::Restart => {
+            Cut::Restart | Cut::Idle => {
                 self.set_rate(self.rate.max(self.first_rate));
                 self.state = State::Starting(Starting::default());
             }

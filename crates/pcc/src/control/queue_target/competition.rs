@@ -11,7 +11,7 @@ use super::rounds::Round;
 use super::view::{Found, View};
 use super::window::LEAST;
 use super::yielding::Yielding;
-use crate::units::larger;
+use crate::units::{larger, smaller};
 
 /// A queue is nearly empty below this part of the largest one of late.
 const NEARLY_EMPTY: f64 = 0.1;
@@ -54,6 +54,8 @@ const UNHARMED: u32 = 64;
 const RISE_PART: f64 = 0.03;
 const RISE_PACKETS: f64 = 4.0;
 const STILL_THERE: f64 = 0.7;
+/// The window goes back to what it was when the queue was nearly empty, to so many times what it is at most: the path may have become another one since.
+const MOST_BACK: f64 = 8.0;
 /// A path that loses more than this part may have a full queue, from which no drain takes anything away either.
 const LOSSY: f64 = 0.05;
 /// A common time is waited for for so many times the time between drains at most; by who competes, or may be one of many, for longer, since
@@ -160,6 +162,22 @@ impl Competition {
             rise: 0.0,
             since_cut: 0,
         }
+    }
+
+    /// Sending goes on after a pause, with what was known before it and a window of so many packets.
+    pub fn resume(&mut self, window: f64, now: f64) {
+        *self = Competition {
+            window_then: smaller(self.window_then, window),
+            empty: now,
+            lowest: (f64::INFINITY, now),
+            drained: now,
+            sum: (0.0, 0.0, 0.0),
+            yielding: Yielding::to(YIELDED, 1),
+            yielding_most: Yielding::to(LEFT, 1),
+            drain: None,
+            rise: 0.0,
+            ..*self
+        };
     }
 
     /// The window of a drain that is under way.
@@ -329,6 +347,7 @@ impl Competition {
 
     fn end_drain(&mut self, view: &View) -> Found {
         let Some(drain) = self.drain.take() else { return Found::Nothing };
+        let back = smaller(self.window_then, MOST_BACK * view.window);
         let (remains, deviation) = drain.least();
         if drain.plan.after_rise {
             return Found::Longer(remains);
@@ -363,7 +382,7 @@ impl Competition {
                 return Found::Drained(noise);
             }
             self.competes = true;
-            return Found::Others(self.window_then, noise);
+            return Found::Others(back, noise);
         }
         // What no drain takes anything away from isn't ours, and neither is it others' if it is short: the path is longer than it was.
         let is_longer = stayed && took_nothing && view.background < LOSSY;
@@ -386,14 +405,10 @@ impl Competition {
         };
         if others && !self.competes && self.failures >= enough && self.window_then >= SMALL {
             self.competes = true;
-            return Found::Others(self.window_then, noise);
+            return Found::Others(back, noise);
         }
         let known = view.noise > view.packet_time && self.failures > 0;
-        if known || self.failures >= BACKGROUND {
-            Found::Background(self.window_then, noise)
-        } else {
-            Found::Drained(noise)
-        }
+        if known || self.failures >= BACKGROUND { Found::Background(back, noise) } else { Found::Drained(noise) }
     }
 
     /// How long the queue may be crowded: not long where noise may be all of it before the first drain, or some of what was yielded to in vain, and

@@ -113,7 +113,8 @@ impl Delay {
         self.held_up.add(oldest, newest, packets, now);
         let smoothed = self.smoothed.map_or(rtt, |smoothed| smoothed + (rtt - smoothed) / 8.0);
         self.smoothed = Some(smoothed);
-        let gap = self.last_batch.map_or(0.0, |last| now - last);
+        // While nothing was in flight nothing could be acknowledged.
+        let gap = self.last_batch.map_or(0.0, |last| now - larger(last, oldest));
         self.last_batch = Some(now);
         self.longest_gap = larger(self.longest_gap, gap);
         let window = larger(smaller(smoothed / 2.0, STANDING_SECONDS), STANDING_PACKETS * packet_time);
@@ -154,6 +155,12 @@ impl Delay {
     /// By how much the delay rose at once since the last call.
     pub fn take_rise(&mut self) -> f64 {
         core::mem::take(&mut self.rise)
+    }
+
+    /// The path may be another one: nothing is known of its round-trip time (RFC 9002, section 5.2).
+    pub fn forget(&mut self) {
+        (self.base, self.standing) = (WindowedMin::default(), WindowedMin::default());
+        self.background = 0.0;
     }
 
     /// The path has become longer by what the background is more than `before`.
@@ -224,7 +231,7 @@ impl Delay {
         let noise = self.noise();
         let raised = if self.has_background() { self.background + RAISES * noise } else { 0.0 };
         let most = larger(smaller(raised, MOST_NOISES * noise), larger(noise, self.background));
-        let remains = remains.clamp(0.0, most);
+        let remains = smaller(remains, most).max(0.0);
         let knows = core::mem::replace(&mut self.drained, true);
         let part = if knows || remains < self.background { 0.5 } else { 1.0 };
         self.background += part * (remains - self.background);
@@ -259,6 +266,23 @@ mod tests {
             delay.on_batch(sent + rtt, 0.001);
         }
         delay.take_rise()
+    }
+
+    #[test]
+    fn while_nothing_is_sent_nothing_can_be_acknowledged() {
+        let mut delay = Delay::new(f64::INFINITY, NoiseConfig::default());
+        let rtt = core::time::Duration::from_millis(20);
+        // Two packets that were sent in so many milliseconds.
+        let mut send = |at: u64| {
+            let sent = Time::from_nanos(1_000_000 * at);
+            delay.on_acked(&AckedPacket { time: sent + rtt, number: at, sent, bytes: 1200, rtt });
+            delay.on_batch(sent + rtt, 0.001);
+            delay.on_round();
+            delay.is_bunched()
+        };
+        assert!(!(0..20).any(|number| send(5 * number)));
+        assert!(!send(10_000), "a pause of the sender");
+        assert!((0..20).any(|number| send(10_010 + 15 * number)), "gaps of three quarters of the round trip");
     }
 
     #[test]

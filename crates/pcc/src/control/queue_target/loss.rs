@@ -48,6 +48,15 @@ const HEAVY: f64 = 0.3;
 const RESERVE: f64 = 0.9;
 /// A window of more than this part of the cap is at it.
 const AT_CAP: f64 = 0.98;
+/// A window that has just grown fast is far too large if this part is lost beyond the background in a round trip of so many packets at least.
+const GREW_TOO_FAST: f64 = 0.05;
+const FEW: u32 = 20;
+/// A path has become slower if this part is lost in each of so many round trips, in which no more than this part of what it delivered arrives.
+const SLOWER: f64 = 0.15;
+const SLOWER_ROUNDS: u32 = 2;
+const ARRIVES: f64 = 0.7;
+/// After so many round trips without a queue and without loss the path has room for more than a cap allows. At one that fits, something is lost by then.
+const CAP_ROUNDS: u32 = 64;
 /// A cap on the window grows by this part in each interval, by so many packets at least, and more with its age.
 const CAP_GROWTH: f64 = 0.002;
 const LEAST_CAP_GROWTH: f64 = 0.03;
@@ -156,6 +165,9 @@ pub(super) struct Loss {
     /// Packets lost in excess of the background, while the window is small, and round trips since they last lowered the cap.
     debt: f64,
     rounds: u32,
+    /// Round trips up to now in which the path had room for more than the cap, and in which it seemed to be slower than before.
+    had_room: u32,
+    slower: u32,
 }
 
 impl Loss {
@@ -171,6 +183,8 @@ impl Loss {
             dispersion: 1.0,
             debt: 0.0,
             rounds: 0,
+            had_room: 0,
+            slower: 0,
         }
     }
 
@@ -186,6 +200,23 @@ impl Loss {
         self.epoch = Epoch::default();
         // Half of what the cuts have left: half of a window that was far too large may still be too large.
         Some(self.limit((before.window.min(self.cap) / 2.0).max(least)))
+    }
+
+    /// Takes in a round trip of a window that may have grown fast, on a path that delivered `bandwidth` bytes/s. Returns whether the window is far too large,
+    /// if there is a queue, too.
+    pub fn is_far_too_much(&mut self, round: &Round, bandwidth: f64, grew_fast: bool) -> bool {
+        let lost = if round.lost + round.acked < FEW { 0.0 } else { round.loss() - self.background };
+        let slower = lost > SLOWER && round.rate < ARRIVES * bandwidth;
+        self.slower = if slower { self.slower + 1 } else { 0 };
+        (grew_fast && lost > GREW_TOO_FAST) || self.slower >= SLOWER_ROUNDS
+    }
+
+    /// Takes in a round trip that a window at the cap filled, without a queue and without loss if the path `has_room`.
+    pub fn on_round_at_cap(&mut self, has_room: bool) {
+        self.had_room = if has_room { self.had_room + 1 } else { 0 };
+        if self.had_room >= CAP_ROUNDS {
+            (self.cap, self.had_room) = (f64::INFINITY, 0);
+        }
     }
 
     /// What was seen belongs to another level.
@@ -225,7 +256,7 @@ impl Loss {
             return false;
         }
         (self.debt, self.rounds) = (0.0, 0);
-        (self.cap, self.age) = ((packets * DECREASE).max(least), 0);
+        self.limit((packets * DECREASE).max(least));
         true
     }
 
@@ -354,7 +385,7 @@ impl Loss {
     }
 
     fn limit(&mut self, window: f64) -> f64 {
-        (self.cap, self.age) = (window, 0);
+        (self.cap, self.age, self.had_room) = (window, 0, 0);
         window
     }
 }
@@ -424,6 +455,34 @@ mod tests {
         };
         assert_eq!([1.0, 20.0].map(|dispersion| asks(100.0, dispersion)), [true, false]);
         assert!(asks(50.0, 20.0), "this one may be one of many");
+    }
+
+    #[test]
+    fn a_window_that_is_far_too_large_loses_much() {
+        // In how many round trips that lose so many of 100 packets that is found out.
+        let takes = |lost, bandwidth, grew_fast| {
+            let mut control = Loss { background: 0.05, ..Loss::new(LossConfig::default()) };
+            let round = Round { rate: 1e6, lost, acked: 100 - lost, in_flight: 120_000 };
+            (1..=10).find(|_| control.is_far_too_much(&round, bandwidth, grew_fast))
+        };
+        assert_eq!([21, 19].map(|lost| takes(lost, 1.5e6, false)), [Some(SLOWER_ROUNDS), None]);
+        assert_eq!(takes(50, 1.4e6, false), None, "as much arrives as before: others may cause the loss");
+        assert_eq!([11, 9].map(|lost| takes(lost, 1e6, true)), [Some(1), None]);
+        let few = Round { rate: 1e6, lost: 10, acked: 9, in_flight: 12_000 };
+        assert!(!Loss::new(LossConfig::default()).is_far_too_much(&few, 2e6, true));
+    }
+
+    #[test]
+    fn a_cap_that_is_far_too_low_is_forgotten() {
+        let mut control = Loss { cap: 30.0, ..Loss::new(LossConfig::default()) };
+        let mut pass = |has_room, rounds| {
+            (0..rounds).for_each(|_| control.on_round_at_cap(has_room));
+            control.cap
+        };
+        assert_eq!(pass(true, CAP_ROUNDS - 1), 30.0);
+        assert_eq!(pass(false, 1), 30.0);
+        assert_eq!(pass(true, CAP_ROUNDS - 1), 30.0, "in a row");
+        assert_eq!(pass(true, 1), f64::INFINITY);
     }
 
     #[test]

@@ -93,8 +93,9 @@ pub struct QueueTargetControl {
     /// Bytes acknowledged in the batch being reported.
     acked: u64,
     used: bool,
-    /// Whether a queue was seen in this round trip.
+    /// Whether a queue was seen in this round trip, and whether any delay was.
     queued: bool,
+    delayed: bool,
     limits: Limits,
 }
 
@@ -118,6 +119,7 @@ impl QueueTargetControl {
             acked: 0,
             used: true,
             queued: false,
+            delayed: false,
             limits: Limits { rate: Rate::ZERO, in_flight: NonZeroU64::MIN },
             config,
         };
@@ -144,6 +146,11 @@ impl QueueTargetControl {
     /// The packets that are in flight when the path is full and its queue empty.
     fn pipe(&self) -> f64 {
         self.rounds.bandwidth() * self.delay.base() / self.packet
+    }
+
+    /// The same with what stands although none of it is ours, and what the utility wants: the window that fills the path.
+    fn filling(&self, bandwidth: f64) -> f64 {
+        bandwidth * (self.delay.base() + self.delay.background()) / self.packet + self.wanted
     }
 
     fn queue(&self) -> f64 {
@@ -203,19 +210,62 @@ impl QueueTargetControl {
         let start = self.start.take();
         let rate = start.map_or(0.0, |start| start.best_without_queue());
         let is_first = self.probe.is_none();
+        let window = self.window.packets;
+        let as_before = start.and_then(|start| start.before_pause()).map(|before| (before, window >= before));
         // The round trip that filled the path isn't over, and had twice as many packets as the one before.
         let fills = start.is_some_and(|start| start.fills_long_path(base));
         let so_far = if fills { self.rounds.rate_so_far(now, TELLS * base) } else { 0.0 };
         let bandwidth = larger(self.rounds.bandwidth(), so_far);
         let back = self.end_probe(rate);
-        if is_first {
+        if let Some((before, _)) = as_before {
+            self.competition.resume(smaller(window, before), now.as_secs_f64());
+        } else if is_first {
             self.settled = 0;
             let window = rate * base / self.packet;
             self.competition = Competition::new(self.config.drain, self.config.growth, window, now.as_secs_f64());
         }
-        let delay = self.delay.base() + self.delay.background();
-        self.jump(back.unwrap_or(bandwidth * delay / self.packet + self.wanted), now);
+        let fills = match as_before {
+            Some((before, true)) => before,
+            _ => self.filling(bandwidth),
+        };
+        self.jump(back.unwrap_or(fills), now);
         self.loss.start_over();
+    }
+
+    /// Begins anew, from half of the window.
+    fn restart(&mut self, filled: Option<f64>) {
+        let window = larger(self.window.packets, self.first_window());
+        match filled {
+            Some(filled) if filled > window => self.start = Some(Start::after_pause(self.config.start, filled)),
+            Some(_) => {
+                self.start = Some(Start::new(self.config.start));
+                self.competition = Competition::new(self.config.drain, self.config.growth, 0.0, 0.0);
+            }
+            // Start-up goes on.
+            None => {}
+        }
+        self.config.initial_windows.take();
+        self.loss.cap = f64::INFINITY;
+        self.rounds.set_bandwidth(0.0);
+        self.window.jump(window);
+    }
+
+    /// What a window loses that is far too large, because it grew too fast or the path has become slower, isn't found out by experiments: it falls to what
+    /// the path takes. On a long path others take what it leaves before it can know.
+    fn fall_to_what_arrives(&mut self, round: &Round, now: Time) {
+        let grew_fast = self.window.grew_fast();
+        let far_too_much = self.loss.is_far_too_much(round, self.rounds.bandwidth(), grew_fast);
+        let busy = self.is_draining() || self.competition.competes;
+        let queued = self.queue() > self.packet_time();
+        if !far_too_much || busy || !queued || (!grew_fast && self.delay.base() > LONG_PATH) {
+            return;
+        }
+        self.rounds.set_bandwidth(round.rate);
+        let arrives = self.filling(round.rate);
+        if arrives < self.window.packets {
+            self.jump(arrives, now);
+            self.loss.start_over();
+        }
     }
 
     fn jump(&mut self, window: f64, now: Time) {
@@ -262,10 +312,10 @@ impl QueueTargetControl {
     /// Whether a round trip without a queue shows that the path isn't full: not to who wants less than a packet in it, or yields, and so leaves it
     /// to others to fill it first.
     fn can_tell_empty(&self, round: &Round) -> bool {
-        let held_down = self.is_draining() || self.loss.is_testing() || self.loss.cap.is_finite();
+        let held_down = self.is_draining() || self.loss.is_testing();
         let lossy = round.loss() > self.loss.background + self.config.growth.loss;
         let wants_queue = self.config.competes && self.wanted >= 1.0;
-        wants_queue && self.used && !held_down && !lossy && !self.delay.has_background()
+        wants_queue && self.used && !held_down && !lossy
     }
 
     fn on_round(&mut self, round: &Round, utility: &dyn Utility, now: Time) {
@@ -296,8 +346,14 @@ impl QueueTargetControl {
             }
             return;
         }
-        let is_empty = !core::mem::take(&mut self.queued) && self.can_tell_empty(round);
-        self.window.on_round(is_empty);
+        self.fall_to_what_arrives(round, now);
+        let (queued, delayed) = (core::mem::take(&mut self.queued), core::mem::take(&mut self.delayed));
+        // A background may hide a queue.
+        let is_empty = !queued && !(delayed && self.delay.has_background()) && self.can_tell_empty(round);
+        if self.loss.cap.is_finite() {
+            self.loss.on_round_at_cap(is_empty);
+        }
+        self.window.on_round(is_empty && self.loss.cap.is_infinite());
         if !self.used && !self.is_draining() {
             self.window.disuse(round.in_flight as f64 / self.packet);
         }
@@ -342,17 +398,21 @@ impl RateControl for QueueTargetControl {
     }
 
     fn cut(&mut self, cut: Cut) {
+        let filled = (self.start.is_none() || self.probe.is_some()).then(|| self.filling(self.rounds.bandwidth()));
         self.end_probe(0.0);
         self.window.jump((self.window.packets.min(self.loss.cap) * 0.5).max(f64::MIN_POSITIVE));
         self.loss.start_over();
-        if cut == Cut::Restart {
-            self.start = Some(Start::new(self.config.start));
-            self.config.initial_windows.take();
-            self.loss.cap = f64::INFINITY;
-            self.competition = Competition::new(self.config.drain, self.config.growth, 0.0, 0.0);
-            self.window.jump(self.window.packets.max(self.first_window()));
-        } else if cut == Cut::Loss {
-            self.start = None;
+        match cut {
+            Cut::Loss => self.start = None,
+            Cut::Silence => {}
+            Cut::Idle => self.restart(filled),
+            Cut::Restart => {
+                // A crowd loses whole windows of a few packets, while its queue is full.
+                if !self.loss.is_crowded() {
+                    self.delay.forget();
+                }
+                self.restart(filled);
+            }
         }
         self.set_limits();
     }
@@ -413,6 +473,7 @@ impl RateControl for QueueTargetControl {
                 let excess = self.delay.excess();
                 self.competition.on_batch(now.as_secs_f64(), excess, packet_time, self.window.packets);
                 self.queued |= queue > packet_time;
+                self.delayed |= excess > packet_time;
                 if !self.is_draining() && !self.loss.is_testing() {
                     let wanted = self.wanted * self.loss.room + self.competition.more;
                     // The packets that don't wait, and those that should: the fixed point is the utility's optimum.

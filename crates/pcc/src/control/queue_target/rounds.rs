@@ -100,6 +100,12 @@ impl Rounds {
         Some(round)
     }
 
+    /// The path takes `rate` bytes/s now, whatever it took before.
+    pub fn set_bandwidth(&mut self, rate: f64) {
+        self.rates = WindowedMax::default();
+        self.rates.update(f64::from(self.count), rate, MEMORY);
+    }
+
     /// The largest rate of the last round trips in bytes/s; zero before the first.
     pub fn bandwidth(&self) -> f64 {
         self.rates.get().unwrap_or(0.0)

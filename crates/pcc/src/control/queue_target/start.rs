@@ -78,6 +78,8 @@ pub(super) struct Start {
     grown: Option<f64>,
     /// Packets that initial windows of others have brought in this round trip, and in the one before.
     brought: (f64, f64),
+    /// The window that filled the path before a pause, in packets.
+    before_pause: Option<f64>,
 }
 
 impl Start {
@@ -99,7 +101,17 @@ impl Start {
         }
     }
 
-    /// The same, but the window is held for a round trip, and that is all.
+    /// A start-up after a pause, which the window that filled the path before ends.
+    pub fn after_pause(config: StartConfig, window: f64) -> Start {
+        Start { before_pause: Some(window), ..Start::new(config) }
+    }
+
+    /// The window that filled the path before a pause, if it is one after a pause.
+    pub fn before_pause(&self) -> Option<f64> {
+        self.before_pause
+    }
+
+    /// As [`again`](Start::again), but the window is held for a round trip, and that is all.
     pub fn trial(config: StartConfig, rate: f64, grown: f64) -> Start {
         Start { hold: Some((1, f64::INFINITY)), ..Start::again(config, rate, grown) }
     }
@@ -170,6 +182,9 @@ impl Start {
         noise: f64,
     ) -> Verdict {
         self.queued.0 |= self.is_queue(queue, base, packet_time);
+        if self.before_pause.is_some_and(|window| packets >= window) {
+            return Verdict::Leave;
+        }
         if self.paused > 0 {
             return Verdict::Go;
         }
@@ -272,6 +287,13 @@ mod tests {
         assert_eq!(of_round(&mut start, 1, 0, true), Verdict::Hold, "these were sent before it");
         assert_eq!(of_round(&mut start, 3, 0, true), Verdict::Leave, "whatever is delivered");
         assert_eq!(start.best_without_queue(), 36_000.0);
+    }
+
+    #[test]
+    fn after_a_pause_the_window_of_before_ends_it() {
+        let mut start = Start::after_pause(StartConfig::default(), 200.0);
+        let mut grows_to = |packets| start.on_batch(packets, 0.0, BASE, 0.0001, 0.0, 0.0);
+        assert_eq!([100.0, 199.0, 200.0].map(&mut grows_to), [Verdict::Go, Verdict::Go, Verdict::Leave]);
     }
 
     #[test]

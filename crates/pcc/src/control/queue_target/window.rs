@@ -16,6 +16,9 @@ const UP: f64 = 0.25;
 /// and by twice as much in each further one, until it doubles.
 const EMPTY_ROUNDS: u32 = 4;
 const EMPTY_PART: f64 = 1.0 / 64.0;
+/// That is fast from this part on, and what it leads to shows within so many round trips.
+const FAST_PART: f64 = 1.0 / 16.0;
+const FAST_ROUNDS: u32 = 2;
 
 /// A window in packets, and how it moves.
 #[derive(Clone, Copy, Debug)]
@@ -29,11 +32,13 @@ pub(super) struct Window {
     before: f64,
     /// Round trips that showed no queue.
     empty: u32,
+    /// Round trips in which it shows that the window has grown fast.
+    fast: u32,
 }
 
 impl Window {
     pub fn new(packets: f64) -> Window {
-        Window { packets, velocity: 1.0, up: true, rounds: 0, before: packets, empty: 0 }
+        Window { packets, velocity: 1.0, up: true, rounds: 0, before: packets, empty: 0, fast: 0 }
     }
 
     /// Moves towards `target` by the part of a round trip's step that `acked` packets are; up by at most a part `fastest` of the window in
@@ -60,6 +65,11 @@ impl Window {
         }
     }
 
+    /// Whether it has just grown by so much that it may be far larger than what the path takes.
+    pub fn grew_fast(&self) -> bool {
+        self.fast > 0
+    }
+
     /// By which part of itself the window grows in a round trip since the queue has been empty for some.
     fn part_of_empty(&self) -> f64 {
         if self.empty < EMPTY_ROUNDS {
@@ -71,6 +81,7 @@ impl Window {
 
     /// A round trip has passed, which the window filled without a queue if it was `empty`.
     pub fn on_round(&mut self, empty: bool) {
+        self.fast = if self.part_of_empty() >= FAST_PART { FAST_ROUNDS } else { self.fast.saturating_sub(1) };
         self.empty = if empty { self.empty.saturating_add(1) } else { 0 };
         let up = self.packets > self.before;
         self.before = self.packets;
@@ -118,6 +129,18 @@ mod tests {
         assert_eq!(grown(after, true, 0.0), grown(after, false, 0.0), "not while there is a queue now");
         let last = grown(after + 3, true, 1.0) / grown(after + 2, true, 1.0);
         assert!((1.9..=2.0).contains(&last), "it doubles at most: {last}");
+    }
+
+    #[test]
+    fn it_is_known_for_two_round_trips_that_it_grew_fast() {
+        let mut window = Window::new(100.0);
+        let mut pass = |empty, rounds| {
+            (0..rounds).for_each(|_| window.on_round(empty));
+            window.grew_fast()
+        };
+        assert!(!pass(true, EMPTY_ROUNDS + 2), "it grows by a 32nd");
+        assert!(pass(true, 1) && pass(false, 1), "a queue shows, and ends it");
+        assert!(pass(false, 1) && !pass(false, 1));
     }
 
     #[test]
