@@ -51,10 +51,6 @@ const AT_CAP: f64 = 0.98;
 /// A window that has just grown fast is far too large if this part is lost beyond the background in a round trip of so many packets at least.
 const GREW_TOO_FAST: f64 = 0.05;
 const FEW: u32 = 20;
-/// A path has become slower if this part is lost in each of so many round trips, in which no more than this part of what it delivered arrives.
-const SLOWER: f64 = 0.15;
-const SLOWER_ROUNDS: u32 = 2;
-const ARRIVES: f64 = 0.7;
 /// After so many round trips without a queue and without loss the path has room for more than a cap allows. At one that fits, something is lost by then.
 const CAP_ROUNDS: u32 = 64;
 /// A cap on the window grows by this part in each interval, by so many packets at least, and more with its age.
@@ -165,9 +161,8 @@ pub(super) struct Loss {
     /// Packets lost in excess of the background, while the window is small, and round trips since they last lowered the cap.
     debt: f64,
     rounds: u32,
-    /// Round trips up to now in which the path had room for more than the cap, and in which it seemed to be slower than before.
+    /// Round trips up to now in which the path had room for more than the cap.
     had_room: u32,
-    slower: u32,
 }
 
 impl Loss {
@@ -184,7 +179,6 @@ impl Loss {
             debt: 0.0,
             rounds: 0,
             had_room: 0,
-            slower: 0,
         }
     }
 
@@ -202,13 +196,9 @@ impl Loss {
         Some(self.limit((before.window.min(self.cap) / 2.0).max(least)))
     }
 
-    /// Takes in a round trip of a window that may have grown fast, on a path that delivered `bandwidth` bytes/s. Returns whether the window is far too large,
-    /// if there is a queue, too.
-    pub fn is_far_too_much(&mut self, round: &Round, bandwidth: f64, grew_fast: bool) -> bool {
-        let lost = if round.lost + round.acked < FEW { 0.0 } else { round.loss() - self.background };
-        let slower = lost > SLOWER && round.rate < ARRIVES * bandwidth;
-        self.slower = if slower { self.slower + 1 } else { 0 };
-        (grew_fast && lost > GREW_TOO_FAST) || self.slower >= SLOWER_ROUNDS
+    /// Whether a window that has just grown fast is far too large.
+    pub fn grew_too_fast(&self, round: &Round) -> bool {
+        round.lost + round.acked >= FEW && round.loss() > self.background + GREW_TOO_FAST
     }
 
     /// Takes in a round trip that a window at the cap filled, without a queue and without loss if the path `has_room`.
@@ -458,18 +448,11 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_is_far_too_large_loses_much() {
-        // In how many round trips that lose so many of 100 packets that is found out.
-        let takes = |lost, bandwidth, grew_fast| {
-            let mut control = Loss { background: 0.05, ..Loss::new(LossConfig::default()) };
-            let round = Round { rate: 1e6, lost, acked: 100 - lost, in_flight: 120_000 };
-            (1..=10).find(|_| control.is_far_too_much(&round, bandwidth, grew_fast))
-        };
-        assert_eq!([21, 19].map(|lost| takes(lost, 1.5e6, false)), [Some(SLOWER_ROUNDS), None]);
-        assert_eq!(takes(50, 1.4e6, false), None, "as much arrives as before: others may cause the loss");
-        assert_eq!([11, 9].map(|lost| takes(lost, 1e6, true)), [Some(1), None]);
-        let few = Round { rate: 1e6, lost: 10, acked: 9, in_flight: 12_000 };
-        assert!(!Loss::new(LossConfig::default()).is_far_too_much(&few, 2e6, true));
+    fn a_window_that_grew_too_fast_loses_much() {
+        let control = Loss { background: 0.05, ..Loss::new(LossConfig::default()) };
+        let too_fast = |lost, acked| control.grew_too_fast(&Round { rate: 1e6, lost, acked, in_flight: 120_000 });
+        assert_eq!([11, 9].map(|lost| too_fast(lost, 100 - lost)), [true, false]);
+        assert!(!too_fast(10, 9), "too few");
     }
 
     #[test]

@@ -250,14 +250,11 @@ impl QueueTargetControl {
         self.window.jump(window);
     }
 
-    /// What a window loses that is far too large, because it grew too fast or the path has become slower, isn't found out by experiments: it falls to what
-    /// the path takes. On a long path others take what it leaves before it can know.
+    /// What a window that grew too fast loses isn't found out by experiments: it falls to what the path takes.
     fn fall_to_what_arrives(&mut self, round: &Round, now: Time) {
-        let grew_fast = self.window.grew_fast();
-        let far_too_much = self.loss.is_far_too_much(round, self.rounds.bandwidth(), grew_fast);
         let busy = self.is_draining() || self.competition.competes;
         let queued = self.queue() > self.packet_time();
-        if !far_too_much || busy || !queued || (!grew_fast && self.delay.base() > LONG_PATH) {
+        if busy || !queued || !self.window.grew_fast() || !self.loss.grew_too_fast(round) {
             return;
         }
         self.rounds.set_bandwidth(round.rate);
