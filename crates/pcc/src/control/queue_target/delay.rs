@@ -113,8 +113,7 @@ impl Delay {
         self.held_up.add(oldest, newest, packets, now);
         let smoothed = self.smoothed.map_or(rtt, |smoothed| smoothed + (rtt - smoothed) / 8.0);
         self.smoothed = Some(smoothed);
-        // While nothing was in flight nothing could be acknowledged.
-        let gap = self.last_batch.map_or(0.0, |last| now - larger(last, oldest));
+        let gap = self.last_batch.map_or(0.0, |last| now - last);
         self.last_batch = Some(now);
         self.longest_gap = larger(self.longest_gap, gap);
         let window = larger(smaller(smoothed / 2.0, STANDING_SECONDS), STANDING_PACKETS * packet_time);
@@ -155,6 +154,11 @@ impl Delay {
     /// By how much the delay rose at once since the last call.
     pub fn take_rise(&mut self) -> f64 {
         core::mem::take(&mut self.rise)
+    }
+
+    /// Nothing was sent for some time, so that nothing could be acknowledged: that is no gap between acknowledgements.
+    pub fn after_pause(&mut self) {
+        self.last_batch = None;
     }
 
     /// The path may be another one: nothing is known of its round-trip time (RFC 9002, section 5.2).
@@ -272,17 +276,21 @@ mod tests {
     fn while_nothing_is_sent_nothing_can_be_acknowledged() {
         let mut delay = Delay::new(f64::INFINITY, NoiseConfig::default());
         let rtt = core::time::Duration::from_millis(20);
-        // Two packets that were sent in so many milliseconds.
-        let mut send = |at: u64| {
+        // A packet that was sent after so many milliseconds.
+        let send = |delay: &mut Delay, at: u64| {
             let sent = Time::from_nanos(1_000_000 * at);
             delay.on_acked(&AckedPacket { time: sent + rtt, number: at, sent, bytes: 1200, rtt });
             delay.on_batch(sent + rtt, 0.001);
             delay.on_round();
             delay.is_bunched()
         };
-        assert!(!(0..20).any(|number| send(5 * number)));
-        assert!(!send(10_000), "a pause of the sender");
-        assert!((0..20).any(|number| send(10_010 + 15 * number)), "gaps of three quarters of the round trip");
+        assert!(!(0..20).any(|number| send(&mut delay, 5 * number)));
+        delay.after_pause();
+        assert!(!send(&mut delay, 10_000));
+        assert!(
+            (0..20).any(|number| send(&mut delay, 10_015 + 15 * number)),
+            "gaps of three quarters of the round trip"
+        );
     }
 
     #[test]

@@ -402,7 +402,10 @@ impl RateControl for QueueTargetControl {
         match cut {
             Cut::Loss => self.start = None,
             Cut::Silence => {}
-            Cut::Idle => self.restart(filled),
+            Cut::Idle => {
+                self.delay.after_pause();
+                self.restart(filled);
+            }
             Cut::Restart => {
                 // A crowd loses whole windows of a few packets, while its queue is full.
                 if !self.loss.is_crowded() {
