@@ -345,8 +345,8 @@ impl QueueTargetControl {
         }
         self.fall_to_what_arrives(round, now);
         let (queued, delayed) = (core::mem::take(&mut self.queued), core::mem::take(&mut self.delayed));
-        // A background may hide a queue.
-        let is_empty = !queued && !(delayed && self.delay.has_background()) && self.can_tell_empty(round);
+        let may_be_hidden = delayed && self.delay.has_background();
+        let is_empty = !(queued || may_be_hidden) && self.can_tell_empty(round);
         if self.loss.cap.is_finite() {
             self.loss.on_round_at_cap(is_empty);
         }
