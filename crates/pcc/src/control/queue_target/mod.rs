@@ -210,29 +210,28 @@ impl QueueTargetControl {
         let start = self.start.take();
         let rate = start.map_or(0.0, |start| start.best_without_queue());
         let is_first = self.probe.is_none();
-        let window = self.window.packets;
-        let as_before = start.and_then(|start| start.before_pause()).map(|before| (before, window >= before));
+        let before_pause = start.and_then(|start| start.before_pause());
         // The round trip that filled the path isn't over, and had twice as many packets as the one before.
         let fills = start.is_some_and(|start| start.fills_long_path(base));
         let so_far = if fills { self.rounds.rate_so_far(now, TELLS * base) } else { 0.0 };
         let bandwidth = larger(self.rounds.bandwidth(), so_far);
         let back = self.end_probe(rate);
-        if let Some((before, _)) = as_before {
-            self.competition.resume(smaller(window, before), now.as_secs_f64());
+        if let Some(before) = before_pause {
+            self.competition.resume(smaller(self.window.packets, before), now.as_secs_f64());
         } else if is_first {
             self.settled = 0;
             let window = rate * base / self.packet;
             self.competition = Competition::new(self.config.drain, self.config.growth, window, now.as_secs_f64());
         }
-        let fills = match as_before {
-            Some((before, true)) => before,
+        let filling = match before_pause {
+            Some(before) if self.window.packets >= before => before,
             _ => self.filling(bandwidth),
         };
-        self.jump(back.unwrap_or(fills), now);
+        self.jump(back.unwrap_or(filling), now);
         self.loss.start_over();
     }
 
-    /// Begins anew, from half of the window.
+    /// Begins anew, from the window that a cut has left, if one of `filled` packets had filled the path; if none had, start-up goes on.
     fn restart(&mut self, filled: Option<f64>) {
         let window = larger(self.window.packets, self.first_window());
         match filled {
@@ -241,7 +240,6 @@ impl QueueTargetControl {
                 self.start = Some(Start::new(self.config.start));
                 self.competition = Competition::new(self.config.drain, self.config.growth, 0.0, 0.0);
             }
-            // Start-up goes on.
             None => {}
         }
         self.config.initial_windows.take();
