@@ -237,7 +237,7 @@ pub fn vivace_loss() -> Profile {
     Profile { name: "vivace-loss".into(), control: ControlConfig::Vivace(improved()), ..vivace_2018_loss() }
 }
 
-/// Our latency-aware Vivace, the default in the kernel (`pcc_vivace`); elsewhere that is [`queue_target`](queue_target()).
+/// Our latency-aware Vivace, the default in the kernel (`pcc_vivace`); elsewhere that is [`queue_target()`].
 ///
 /// The released sender's constants, and what does better (SPEC 6.3, numbers 1, 2, 4 and 5): start-up ends at the rate
 /// that arrived, a falling round-trip time is no reward, chance differences of loss don't count while no queue stands,
