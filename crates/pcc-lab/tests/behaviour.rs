@@ -142,6 +142,19 @@ fn loss_without_a_queue_is_of_the_path_on_slow_paths_as_well() {
     assert!(mean > 0.85, "{mean}");
 }
 
+/// Receivers of TCP and QUIC acknowledge every other packet. That isn't taken for noise, which would hide the queue that many flows share.
+#[test]
+fn acknowledgements_of_every_other_packet_hide_no_queue() {
+    let report = run(
+        "duration = '20s'\nmeasure-from = '10s'\n[[link]]\nrate = '100mbit'\ndelay = '20ms'\nqueue = '500kB'\n\
+         [[flow]]\ncontroller = 'queue-target'\nhost = 'linux'\ncount = 10\nstagger = '100ms'",
+        1,
+    );
+    let flows = &report.flows[0];
+    assert!(report.jain.unwrap() > 0.95, "{:?}", report.jain);
+    assert!(flows.loss < 0.005 && flows.queueing_p95 < 10.0, "{} {}", flows.loss, flows.queueing_p95);
+}
+
 /// Flows with different round-trip times share evenly: before a flow with a long one gave up as much of its rate in the same time as others, and before
 /// a queue that is short for its path was nobody's, Jain's index was 0.70 with three flows and 0.54 with ten; it is 0.99 and
 /// 0.67, with ten between 0.14 and 0.95 in single runs.

@@ -22,6 +22,8 @@ const SMALL: f64 = 16.0;
 const CONSIDERABLE: f64 = 8.0;
 /// The background is noise, from moment to moment more or less than its mean, if this part of it may be.
 const NOISE_PART: f64 = 0.25;
+/// Noise of more than this part of the base round-trip time hides how long the queue is now.
+const BLURRED_PART: f64 = 0.01;
 /// A drain may raise a background that isn't small by this part of what may be noise, to so many times that: the faster packets are sent, the
 /// less each is held up, while what stands above the smallest round-trip time of all stays as it is.
 const RAISES: f64 = 0.5;
@@ -227,6 +229,11 @@ impl Delay {
     /// The delay that may be noise.
     pub fn noise(&self) -> f64 {
         self.held_up.noise()
+    }
+
+    /// Whether packets are held up for so long that the queue is seen late and not exactly.
+    pub fn is_blurred(&self) -> bool {
+        self.noise() > BLURRED_PART * self.base()
     }
 
     /// A drain has ended, and this remained. What is less than the background halves the difference; so does what is more, as far as

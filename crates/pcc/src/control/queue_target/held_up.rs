@@ -7,6 +7,9 @@ use crate::units::{decayed, larger, smaller};
 /// A packet counts as much as one in so many that were before; in the usual mean, in so many of those.
 const MEMORY: f64 = 15.0;
 const USUAL_MEMORY: f64 = 800.0;
+/// A receiver waits for so many packets before it acknowledges them (RFC 9000, section 13.2.2; RFC 5681, section 4.2). It waits for the last one,
+/// whose round-trip time counts, and so for none that was held up.
+const TOGETHER: u32 = 2;
 /// How many times the usual mean the largest one may be.
 const UNUSUAL: f64 = 5.0;
 
@@ -44,7 +47,7 @@ impl HeldUp {
             return;
         }
         self.newest = Some((newest, acked));
-        let oldest = larger(oldest, before);
+        let oldest = if packets > TOGETHER { larger(oldest, before) } else { newest };
         let (apart, gap, span) = (oldest - before, acked - last, newest - oldest);
         let first = if gap <= self.config.together * apart { self.longer + apart - gap } else { 0.0 };
         self.longer = first + span;
@@ -80,6 +83,20 @@ mod tests {
     fn packets_that_arrive_together_were_held_up() {
         let bunches = || (0..10).flat_map(|_| [4.0, 3.0, 2.0, 1.0, 0.0]);
         assert!(noise(bunches()) > 0.002, "{}", noise(bunches()));
+    }
+
+    #[test]
+    fn a_receiver_that_acknowledges_every_other_packet_holds_nobody_up() {
+        // Packets are sent each 2 ms, and so many of them acknowledged at once.
+        let noise = |packets: u32| {
+            let mut held_up = HeldUp::default();
+            for newest in (0..100).map(|number| 0.002 * f64::from((number + 1) * packets)) {
+                held_up.add(newest - 0.002 * f64::from(packets - 1), newest, packets, newest + 0.04);
+            }
+            held_up.noise()
+        };
+        assert_eq!([1, 2].map(noise), [0.0, 0.0]);
+        assert!(noise(3) > 0.002, "{}", noise(3));
     }
 
     #[test]

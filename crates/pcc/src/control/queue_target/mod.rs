@@ -482,8 +482,12 @@ impl RateControl for QueueTargetControl {
                         let fastest = if self.delay.has_background() && !far { CAREFUL } else { FAST };
                         let known = if queue <= packet_time { self.pipe() } else { 0.0 };
                         // Asked for only where it matters: this is once per acknowledgement.
-                        let longer = if target < self.window.packets { self.times_longer(queue) } else { 1.0 };
-                        self.window.step(target, known, packets, fastest, longer);
+                        let (longer, gentle) = if target < self.window.packets {
+                            (self.times_longer(queue), self.delay.is_blurred())
+                        } else {
+                            (1.0, false)
+                        };
+                        self.window.step(target, known, packets, fastest, longer, gentle);
                         self.window.packets =
                             self.window.packets.clamp(LEAST, smaller(MOST, larger(self.loss.cap, LEAST)));
                     }

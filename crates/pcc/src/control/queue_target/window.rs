@@ -44,8 +44,9 @@ impl Window {
     /// Moves towards `target` by the part of a round trip's step that `acked` packets are; up by at most a part `fastest` of the window in
     /// a round trip, down by at most twice that. With `known` packets the path was full before; none while there is a queue. The round trip
     /// is so many times `longer` than that of a flow for which all of this is made: who sees the same queue gives up the same part of its rate
-    /// in the same time, which takes the square of that in a round trip.
-    pub fn step(&mut self, target: f64, known: f64, acked: f64, fastest: f64, longer: f64) {
+    /// in the same time, which takes the square of that in a round trip. Down, it is at the target soon, or goes there in a round trip if it is to
+    /// be `gentle`.
+    pub fn step(&mut self, target: f64, known: f64, acked: f64, fastest: f64, longer: f64, gentle: bool) {
         let up = target >= self.packets;
         if up != self.up {
             (self.up, self.velocity, self.rounds) = (up, 1.0, 0);
@@ -59,7 +60,8 @@ impl Window {
         } else {
             let excess = self.packets - target;
             let of_longer = smaller(smaller(DOWN * longer * longer, 1.0) * excess, MOST_DOWN * self.packets);
-            let step = larger(larger(self.velocity, DOWN * excess), of_longer);
+            let velocity = if gentle { smaller(self.velocity, larger(excess, 1.0)) } else { self.velocity };
+            let step = larger(larger(velocity, DOWN * excess), of_longer);
             let step = smaller(step, larger(self.packets * 2.0 * fastest, 1.0));
             self.packets = larger(self.packets - step * part, target);
         }
@@ -115,7 +117,7 @@ mod tests {
         let mut window = Window::new(64_000.0);
         for _ in 0..rounds {
             let packets = window.packets;
-            window.step(packets + 3.0, known, packets, 0.25, 1.0);
+            window.step(packets + 3.0, known, packets, 0.25, 1.0, false);
             window.on_round(empty);
         }
         window.packets
@@ -129,6 +131,18 @@ mod tests {
         assert_eq!(grown(after, true, 0.0), grown(after, false, 0.0), "not while there is a queue now");
         let last = grown(after + 3, true, 1.0) / grown(after + 2, true, 1.0);
         assert!((1.9..=2.0).contains(&last), "it doubles at most: {last}");
+    }
+
+    #[test]
+    fn a_gentle_window_takes_a_round_trip_to_its_target() {
+        // What is left of ten packets too many after a quarter of a round trip, which a velocity of 32 packets has nearly taken away.
+        let left = |gentle: bool| {
+            let mut window = Window { velocity: 32.0, up: false, ..Window::new(400.0) };
+            (0..100).for_each(|_| window.step(390.0, 0.0, 1.0, 0.25, 1.0, gentle));
+            window.packets - 390.0
+        };
+        assert!(left(false) < 2.5, "{}", left(false));
+        assert!((7.0..8.5).contains(&left(true)), "{}", left(true));
     }
 
     #[test]
@@ -148,7 +162,7 @@ mod tests {
         // The part of a window of 1000 packets that is given up in a second because of a queue of so many seconds.
         let given_up = |rtt: f64, queue: f64| {
             let mut window = Window::new(1000.0);
-            window.step(1000.0 * (1.0 - queue / rtt), 0.0, 1000.0, 0.25, rtt / 0.04);
+            window.step(1000.0 * (1.0 - queue / rtt), 0.0, 1000.0, 0.25, rtt / 0.04, false);
             (1000.0 - window.packets) / 1000.0 / rtt
         };
         let short = given_up(0.04, 0.002);
