@@ -63,9 +63,9 @@ pub fn answer(site: &Site, digests: &Arc<Digests>, request: &Parts) -> Answer {
     let path = request.uri.path();
     let Some(place) = path::parse(path) else { return Answer::plain(StatusCode::BAD_REQUEST) };
     let answer = match site.find(&place) {
-        Ok(Found::File(file, version)) => of_file(file, version, &place.path, digests, request),
-        Ok(Found::Folder(entries)) => {
-            let answer = Answer::text(StatusCode::OK, "text/html; charset=utf-8", listing::page(path, &entries));
+        Ok(Found::File(file, version, path)) => of_file(file, version, &path, digests, request),
+        Ok(Found::Folder(listing)) => {
+            let answer = Answer::text(StatusCode::OK, "text/html; charset=utf-8", listing::page(path, &listing));
             // There is no cheap way to say whether a folder has changed.
             answer.with(CACHE_CONTROL, "no-cache")
         }

@@ -1,6 +1,6 @@
 //! The page that lists a folder.
 
-use super::site::Entry;
+use super::site::{Entry, Listing, MAX_ENTRIES};
 use indicatif::HumanBytes;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 use std::fmt::Write;
@@ -13,7 +13,7 @@ const STYLE: &str =
     "body{font:1em sans-serif;margin:2em}td{padding:.1em 1.5em .1em 0}td+td{text-align:right;color:#666}";
 
 /// The page for the folder at this path of a URL.
-pub fn page(path: &str, entries: &[Entry]) -> String {
+pub fn page(path: &str, listing: &Listing) -> String {
     let title = escape(&percent_decode_str(path).decode_utf8_lossy());
     let mut page = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
@@ -23,7 +23,7 @@ pub fn page(path: &str, entries: &[Entry]) -> String {
     if path != "/" {
         page += "<tr><td><a href=\"../\">../</a>\n";
     }
-    for Entry { name, size, modified } in entries {
+    for Entry { name, size, modified } in &listing.entries {
         let slash = if size.is_none() { "/" } else { "" };
         let link = percent_encode(name.as_bytes(), ENCODED);
         let name = escape(&name.to_string_lossy());
@@ -32,7 +32,14 @@ pub fn page(path: &str, entries: &[Entry]) -> String {
         // Writing to a string doesn't fail. "./" because a name may have a colon in it.
         let _ = writeln!(page, "<tr><td><a href=\"./{link}{slash}\">{name}{slash}</a><td>{size}<td>{modified}");
     }
-    page + "</table>\n"
+    page += "</table>\n";
+    if listing.is_cut {
+        let _ = writeln!(
+            page,
+            "<p>There is more in this folder than can be listed: these are the first {MAX_ENTRIES} names."
+        );
+    }
+    page
 }
 
 /// Text as HTML.
@@ -58,7 +65,8 @@ mod tests {
     #[test]
     fn no_name_becomes_markup() {
         let entry = |name: &str, size| Entry { name: name.into(), size, modified: None };
-        let page = page("/%3Cb%3E/", &[entry("a&b", None), entry("<script>\"' #?%:.js", Some(2048))]);
+        let entries = vec![entry("a&b", None), entry("<script>\"' #?%:.js", Some(2048))];
+        let page = page("/%3Cb%3E/", &Listing { entries, is_cut: false });
         assert!(page.contains("<title>/&lt;b&gt;/</title>"), "{page}");
         assert!(page.contains("<a href=\"../\">../</a>"), "{page}");
         assert!(page.contains("<a href=\"./a%26b/\">a&amp;b/</a><td><td>\n"), "{page}");
@@ -68,6 +76,9 @@ mod tests {
             ),
             "{page}"
         );
-        assert!(!super::page("/", &[]).contains("../"));
+        assert!(!page.contains("<p>"), "{page}");
+        let cut = super::page("/", &Listing { entries: Vec::new(), is_cut: true });
+        assert!(!cut.contains("../"), "{cut}");
+        assert!(cut.contains("these are the first 10000 names"), "{cut}");
     }
 }

@@ -6,16 +6,17 @@ use crate::failure::{Context, Failure, Kind, Result};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use rustix::fs::OFlags;
+use std::collections::BinaryHeap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// What stands for a folder, if it is there.
 const INDEX: &str = "index.html";
-/// Entries of a listing, beyond which it says that there are more.
-const MAX_ENTRIES: usize = 10_000;
+/// Names in a listing, beyond which it says that there are more.
+pub const MAX_ENTRIES: usize = 10_000;
 
 /// A folder and what of it is served.
 pub struct Site {
@@ -25,12 +26,21 @@ pub struct Site {
 
 /// What is at a place.
 pub enum Found {
-    /// A file, open.
-    File(File, Version),
+    /// A file, open, and the path at which it was: for a folder, that of its index.
+    File(File, Version, PathBuf),
     /// A folder without an index.
-    Folder(Vec<Entry>),
+    Folder(Listing),
     /// A folder, although the URL has no slash at its end.
     WithoutSlash,
+}
+
+/// What is in a folder.
+#[derive(Debug)]
+pub struct Listing {
+    /// Folders first, each by their names.
+    pub entries: Vec<Entry>,
+    /// Whether there are more names than a listing has. It then has those that come first.
+    pub is_cut: bool,
 }
 
 /// A file or folder in a listing.
@@ -101,28 +111,38 @@ impl Site {
         options.read(true).custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32);
         let file = self.folder.open_with(path, &options)?.into_std();
         let metadata = file.metadata()?;
-        if metadata.is_file() { Ok(Found::File(file, Version::of(&metadata))) } else { Err(Refusal::Forbidden) }
+        if !metadata.is_file() {
+            return Err(Refusal::Forbidden);
+        }
+        Ok(Found::File(file, Version::of(&metadata), path.to_owned()))
     }
 
-    fn list(&self, path: &Path) -> Result<Vec<Entry>, Refusal> {
-        let mut entries = Vec::new();
+    fn list(&self, path: &Path) -> Result<Listing, Refusal> {
+        let (mut names, mut is_cut) = (BinaryHeap::new(), false);
         for entry in self.folder.read_dir(path)? {
             let name = entry?.file_name();
-            let is_hidden = name.as_encoded_bytes().starts_with(b".");
-            // What a link leads to counts; one that leads out of the folder is not served.
-            let Ok(metadata) = self.folder.metadata(path.join(&name)) else { continue };
-            if (is_hidden && !self.hidden) || !(metadata.is_file() || metadata.is_dir()) {
-                continue;
+            if self.hidden || !name.as_encoded_bytes().starts_with(b".") {
+                names.push(name);
             }
-            let modified = metadata.modified().ok().map(|time| time.into_std());
-            entries.push(Entry { name, size: metadata.is_file().then_some(metadata.len()), modified });
-            if entries.len() > MAX_ENTRIES {
-                break;
+            if names.len() > MAX_ENTRIES {
+                // The order of a folder is no order: which are left out must not depend on it.
+                names.pop();
+                is_cut = true;
             }
         }
+        let mut entries: Vec<Entry> = names.into_iter().filter_map(|name| self.entry(path, name)).collect();
         // Folders first.
         entries.sort_by(|a, b| (a.size.is_some(), &a.name).cmp(&(b.size.is_some(), &b.name)));
-        Ok(entries)
+        Ok(Listing { entries, is_cut })
+    }
+
+    /// What has this name in a folder, if it is served.
+    fn entry(&self, folder: &Path, name: OsString) -> Option<Entry> {
+        // What a link leads to counts; one that leads out of the folder is not served.
+        let metadata = self.folder.metadata(folder.join(&name)).ok()?;
+        let modified = metadata.modified().ok().map(|time| time.into_std());
+        let size = metadata.is_file().then_some(metadata.len());
+        (metadata.is_file() || metadata.is_dir()).then_some(Entry { name, size, modified })
     }
 }
 
@@ -166,7 +186,7 @@ mod tests {
         symlink("loop", root.join("loop")).unwrap();
         mknodat(CWD, root.join("pipe"), FileType::Fifo, Mode::RUSR, 0).unwrap();
         let site = Site::open(&root, false).unwrap();
-        assert!(matches!(find(&site, "/file"), Ok(Found::File(_, version)) if version.size == 4));
+        assert!(matches!(find(&site, "/file"), Ok(Found::File(_, version, _)) if version.size == 4));
         assert!(matches!(find(&site, "/sub/inside"), Ok(Found::File(..))), "a link that stays in the folder");
         for path in ["/absolute", "/relative", "/up/", "/up/secret", "/loop", "/pipe"] {
             assert_eq!(find(&site, path).err(), Some(Refusal::Forbidden), "{path}");
@@ -176,14 +196,40 @@ mod tests {
             assert_eq!(find(&site, path).err(), Some(Refusal::Missing), "{path}");
         }
         assert!(matches!(find(&site, "/sub"), Ok(Found::WithoutSlash)));
-        let Ok(Found::Folder(entries)) = find(&site, "/") else { panic!("a listing") };
-        let names: Vec<_> = entries.iter().map(|entry| entry.name.to_str().unwrap()).collect();
+        let Ok(Found::Folder(listing)) = find(&site, "/") else { panic!("a listing") };
+        assert!(!listing.is_cut);
+        let names: Vec<_> = listing.entries.iter().map(|entry| entry.name.to_str().unwrap()).collect();
         assert_eq!(names, ["sub", "file"]);
         let site = Site::open(&root, true).unwrap();
         assert!(matches!(find(&site, "/sub/.hidden/file"), Ok(Found::File(..))));
         std::fs::write(root.join("index.html"), "index").unwrap();
-        assert!(matches!(find(&site, "/"), Ok(Found::File(_, version)) if version.size == 5));
+        let Ok(Found::File(_, version, path)) = find(&site, "/") else { panic!("an index") };
+        assert_eq!(
+            (version.size, path.extension()),
+            (5, Some("html".as_ref())),
+            "the path of the index, not of the folder"
+        );
         std::fs::create_dir(root.join("sub/index.html")).unwrap();
         assert!(matches!(find(&site, "/sub/"), Ok(Found::Folder(_))), "a folder is no index");
+    }
+    #[test]
+    fn a_listing_that_is_cut_has_the_first_names_and_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        // Not in their order, and one more than it takes.
+        for n in (0..=MAX_ENTRIES).rev() {
+            File::create(folder.path().join(format!("{n:05}"))).unwrap();
+        }
+        let site = Site::open(folder.path(), false).unwrap();
+        let list = || match find(&site, "/") {
+            Ok(Found::Folder(listing)) => listing,
+            _ => panic!("a listing"),
+        };
+        let Listing { entries, is_cut } = list();
+        assert!(is_cut);
+        assert!(entries.iter().enumerate().all(|(n, entry)| entry.name.to_str() == Some(&format!("{n:05}"))));
+        assert_eq!(entries.len(), MAX_ENTRIES);
+        std::fs::remove_file(folder.path().join("00000")).unwrap();
+        let Listing { entries, is_cut } = list();
+        assert_eq!((entries.len(), is_cut), (MAX_ENTRIES, false));
     }
 }

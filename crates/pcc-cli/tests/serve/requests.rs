@@ -112,7 +112,15 @@ fn folders() {
     let length = ask(&mut tls, "HEAD", "/sub/", &[]).field("content-length").parse::<usize>().unwrap();
     assert_eq!(length, page.len());
     std::fs::write(site.path("sub/index.html"), "<p>index").unwrap();
-    assert_eq!(ask(&mut tls, "GET", "/sub/", &[]).body, b"<p>index");
+    std::fs::write(site.path("index.html"), "<p>root").unwrap();
+    for (path, text) in [("/sub/", "<p>index"), ("/", "<p>root")] {
+        let index = ask(&mut tls, "GET", path, &[]);
+        assert_eq!(
+            (index.body, &index.fields["content-type"][..]),
+            (text.into(), "text/html; charset=utf-8"),
+            "{path}"
+        );
+    }
 }
 
 #[test]
