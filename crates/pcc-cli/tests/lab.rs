@@ -141,6 +141,41 @@ fn what_only_reality_has_the_simulator_refuses() {
     assert!(lab("run", stands_for, &[]).status.success());
 }
 
+#[test]
+fn a_case_of_which_no_run_counts_is_a_failure() {
+    let flows = "[[flow]]\ncommand = 'false'\n[[sweep]]\nname = 'queue'\nkey = 'link.queue'\nvalues = ['40kB']\n";
+    let Some(output) = emulated(flows, &["--json"]) else { return };
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("there is no run that counts of: queue = 40kB, seed 1: a flow failed"), "{error}");
+    assert!(text(&output.stdout).contains("\"doubt\":\"a flow failed"), "the results are there");
+}
+
+#[test]
+fn a_plot_that_cannot_be_written_takes_no_results_along() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plot = folder.path().join("seed-1.svg");
+    std::fs::create_dir(&plot).expect("a folder in its place");
+    let output = lab("run", "[[flow]]\ncontroller = 'cubic'\n", &["--out", folder.path().to_str().expect("UTF-8")]);
+    let error = text(&output.stderr);
+    assert!(
+        output.status.code() == Some(1) && error.contains("can't write") && error.contains("seed-1.svg"),
+        "{error}"
+    );
+    assert!(text(&output.stdout).contains("cubic"));
+    for file in ["runs.jsonl", "table.txt"] {
+        assert!(std::fs::read_to_string(folder.path().join(file)).expect("results").contains("cubic"), "{file}");
+    }
+}
+
+#[test]
+fn a_page_is_no_standard_output() {
+    let output = lab("run", "[[flow]]\ncontroller = 'cubic'\n", &["--html", "-"]);
+    let error = text(&output.stderr);
+    assert!(output.status.code() == Some(2) && error.contains("--html ./-"), "{error}");
+    assert!(!Path::new("-").exists());
+}
+
 /// Drags over the right half of the first plot, and points at a time in what it shows then.
 const ZOOM_AND_POINT: &str = r#"<script>
 for (const [type, share] of [["pointerdown", 0.5], ["pointermove", 1], ["pointerup", 1], ["pointermove", 0.5]]) {

@@ -1,6 +1,7 @@
 //! `pcc lab compare`: the simulator beside the emulator.
 
 use super::machine::{Machine, On};
+use super::run::check_that_some_count;
 use super::selection::{Selection, heading};
 use crate::output::{json_lines, show};
 use clap::builder::PossibleValuesParser;
@@ -43,11 +44,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let emulated = run(&emulator)?;
     let mut comparisons = compare(&simulated, &emulated);
     comparisons.retain(|row| args.metric.is_empty() || args.metric.iter().any(|metric| metric == row.metric));
-    let doubtful = emulated.iter().filter(|run| run.emulator.as_ref().is_some_and(|e| e.doubt.is_some())).count();
+    let doubtful = emulated.iter().filter(|run| !run.counts()).count();
     if doubtful > 0 {
         eprintln!("{doubtful} of {} runs on the emulator don't count: see pcc lab run --on emulator", emulated.len());
     }
     let table = || format!("{}\n{}", heading(plan, &seeds), comparison_table(&comparisons));
     show(&if args.json { json_lines(&comparisons)? } else { table() })?;
+    check_that_some_count(&emulated)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,8 +1,9 @@
 //! `pcc lab run`: a scenario.
 
 use super::machine::{Machine, On};
-use super::plots::{self, Drawn};
+use super::plots::{Drawn, Names};
 use super::selection::{Selection, heading, of_seeds};
+use crate::exit::usage;
 use crate::output::{json_lines, show, write_file};
 use anyhow::Context;
 use pcc_lab::page::{RunLines, runs_page};
@@ -53,8 +54,31 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let plan = args.selection.plan()?;
     let seeds = args.selection.seeds(&plan)?;
     let [out, html] = [&args.out, &args.html].map(Option::as_deref);
+    if html == Some(Path::new("-")) {
+        return Err(usage(
+            "the page can't be written to standard output, only into a file; --html ./- is one of this name",
+        ));
+    }
     run_plan(&plan, &seeds, &Means { on: args.on, jobs: args.jobs, json: args.json, out, html })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// That every case has a run that counts.
+///
+/// # Errors
+///
+/// Names the cases of which none does, with a reason.
+pub fn check_that_some_count(reports: &[RunReport]) -> anyhow::Result<()> {
+    let cases = reports.chunk_by(|a, b| a.case == b.case);
+    let nothing: Vec<String> = cases
+        .filter(|runs| !runs.iter().any(RunReport::counts))
+        .map(|runs| {
+            let labels: String = runs[0].case.iter().map(|(name, label)| format!("{name} = {label}, ")).collect();
+            format!("{labels}seed {}: {}", runs[0].seed, runs[0].doubt().unwrap_or_default())
+        })
+        .collect();
+    anyhow::ensure!(nothing.is_empty(), "there is no run that counts of: {}", nothing.join("; "));
+    Ok(())
 }
 
 /// How a scenario is run, and where the results go.
@@ -77,6 +101,7 @@ pub fn run_plan(plan: &Plan, seeds: &[u64], means: &Means) -> anyhow::Result<()>
         // Before the work that would be lost.
         std::fs::create_dir_all(folder).with_context(|| format!("can't create {}", folder.display()))?;
     }
+    let names = Names::of(plan);
     let drawn = (means.out.is_some() || means.html.is_some()).then(|| Drawn::of(plan, seeds));
     // Real time isn't to be lost if a later run fails.
     let at_once = means.json && means.on == On::Emulator;
@@ -86,17 +111,20 @@ pub fn run_plan(plan: &Plan, seeds: &[u64], means: &Means) -> anyhow::Result<()>
         |seed| drawn.is_some_and(|drawn| drawn.has(seed)),
         |report| {
             let is_drawn = drawn.is_some_and(|drawn| drawn.has(report.seed));
-            if let Some(folder) = means.out.filter(|_| is_drawn) {
-                plots::draw(folder, &plan.scenario.title, &report)?;
-            }
+            // What else there is must not be lost because of a plot.
+            let plotted = match means.out.filter(|_| is_drawn) {
+                Some(folder) => names.draw(folder, &plan.scenario.title, &report),
+                None => Ok(()),
+            };
             let lines = (means.html.is_some() && is_drawn).then(|| RunLines::of(&report));
             if at_once {
                 show(&json_lines([&report])?)?;
             }
-            Ok((report.without_details(), lines))
+            Ok((report.without_details(), (lines, plotted)))
         },
     )?;
-    let (reports, over_time): (Vec<RunReport>, Vec<Option<RunLines>>) = finished.into_iter().unzip();
+    let (reports, drawings): (Vec<RunReport>, Vec<_>) = finished.into_iter().unzip();
+    let (over_time, plotted): (Vec<Option<RunLines>>, Vec<anyhow::Result<()>>) = drawings.into_iter().unzip();
     let lines = json_lines(&reports)?;
     let table = Table::of(&reports);
     let text = format!("{}\n{table}", heading(plan, seeds));
@@ -113,5 +141,6 @@ pub fn run_plan(plan: &Plan, seeds: &[u64], means: &Means) -> anyhow::Result<()>
         let over_time: Vec<RunLines> = over_time.into_iter().flatten().collect();
         write_file(page, &runs_page(&plan.scenario.title, &of_seeds(seeds), &table, &over_time)?)?;
     }
-    Ok(())
+    plotted.into_iter().collect::<anyhow::Result<()>>()?;
+    check_that_some_count(&reports)
 }

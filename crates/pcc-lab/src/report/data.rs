@@ -149,4 +149,14 @@ impl RunReport {
     pub fn without_details(self) -> RunReport {
         RunReport { events: Vec::new(), outcome: Outcome::default(), ..self }
     }
+
+    /// Why it says more about the machine than about what ran, if it does.
+    pub fn doubt(&self) -> Option<&str> {
+        self.emulator.as_ref()?.doubt.as_deref()
+    }
+
+    /// Whether it counts: in the simulator each run does.
+    pub fn counts(&self) -> bool {
+        self.doubt().is_none()
+    }
 }

@@ -102,7 +102,7 @@ fn notes(runs: &[RunReport]) -> String {
     text += &emulators(runs);
     for run in runs {
         let case: String = run.case.iter().map(|(name, label)| format!("{name} = {label}, ")).collect();
-        if let Some(doubt) = run.emulator.as_ref().and_then(|emulator| emulator.doubt.as_ref()) {
+        if let Some(doubt) = run.doubt() {
             text += &format!("{case}seed {} doesn't count: {doubt}\n", run.seed);
         }
     }
@@ -111,7 +111,7 @@ fn notes(runs: &[RunReport]) -> String {
 
 /// How the emulator did at worst in the runs that count, if there are any.
 fn emulators(runs: &[RunReport]) -> String {
-    let counted = runs.iter().filter_map(|run| run.emulator.as_ref()).filter(|emulator| emulator.doubt.is_none());
+    let counted = runs.iter().filter(|run| run.counts()).filter_map(|run| run.emulator.as_ref());
     let worst = |part: fn(&EmulatorReport) -> f64| counted.clone().map(part).reduce(f64::max);
     let (Some(p50), Some(p99)) = (worst(|emulator| emulator.lateness_p50), worst(|emulator| emulator.lateness_p99))
     else {
@@ -133,9 +133,8 @@ pub(super) fn of_case(case: &[RunReport], flow: usize, metric: &str) -> Option<f
 
 /// The runs of a case that count, or all of them if none does.
 fn counting(case: &[RunReport]) -> impl Iterator<Item = &RunReport> {
-    let counts = |run: &RunReport| run.emulator.as_ref().is_none_or(|emulator| emulator.doubt.is_none());
-    let any = case.iter().any(counts);
-    case.iter().filter(move |run| !any || counts(run))
+    let any = case.iter().any(RunReport::counts);
+    case.iter().filter(move |run| !any || run.counts())
 }
 
 /// Rows of the same length as lines of text; the first `left` columns begin at the left, the others end at the right.
