@@ -169,6 +169,23 @@ fn a_plot_that_cannot_be_written_takes_no_results_along() {
 }
 
 #[test]
+fn mistakes_are_found_before_anything_runs() {
+    let flow = "[[flow]]\ncontroller = 'cubic'\n";
+    let claim = "[figure]\nid = 'X'\nsource = ''\npublished = ''\n[[figure.claim]]\ntext = ''\npublished = ''\nmin = 1\nmetric = 'goodputt'\n";
+    let figure = format!("{flow}{claim}");
+    for (scenario, arguments, reason) in [
+        (&figure[..], &[][..], "figure.claim.0.metric: there is no metric \"goodputt\""),
+        (flow, &["--seeds", "1..100001"], "more than 100000 runs"),
+        (flow, &["--utility", "x"], "no flow has a PCC profile"),
+    ] {
+        let output = lab("run", scenario, arguments);
+        let error = text(&output.stderr);
+        assert!(output.status.code() == Some(2) && error.contains(reason), "{error}");
+    }
+    assert!(lab("run", &figure, &["--set", "duration=1s"]).status.success(), "claims are about the file as it stands");
+}
+
+#[test]
 fn a_page_is_no_standard_output() {
     let output = lab("run", "[[flow]]\ncontroller = 'cubic'\n", &["--html", "-"]);
     let error = text(&output.stderr);

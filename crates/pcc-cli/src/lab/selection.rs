@@ -1,6 +1,7 @@
 //! Which runs of a scenario are meant.
 
 use crate::exit::usage;
+use pcc_lab::figure::Study;
 use pcc_lab::scenario::Plan;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -37,6 +38,10 @@ impl Selection {
     /// When the scenario can't be read or isn't valid: a mistake of the user.
     pub fn plan(&self) -> anyhow::Result<Plan> {
         let mut plan = Plan::read(&self.scenario, &self.set).map_err(usage)?;
+        // What a figure claims is about the scenario as it stands in the file.
+        if plan.scenario.figure.is_some() && self.set.is_empty() {
+            Study::read(&self.scenario).map_err(usage)?;
+        }
         if let Some(utility) = &self.utility {
             plan.use_utility(utility).map_err(usage)?;
         }
@@ -53,8 +58,10 @@ impl Selection {
         let runs = usize::try_from(seeds.end() - seeds.start())
             .ok()
             .and_then(|last| last.checked_add(1)?.checked_mul(plan.cases.len()));
-        anyhow::ensure!(runs.is_some_and(|runs| runs <= MAX_RUNS), "these are more than {MAX_RUNS} runs");
-        Ok(seeds.collect())
+        match runs {
+            Some(runs) if runs <= MAX_RUNS => Ok(seeds.collect()),
+            _ => Err(usage(format!("these are more than {MAX_RUNS} runs"))),
+        }
     }
 }
 

@@ -59,7 +59,7 @@ pub fn start(
                 programs::start(&place, &client, server.as_deref(), flows, duration)
             }
             _ if flows.iter().any(|flow| matches!(flow.app, App::Video(_))) => {
-                Err(place.fault("app", "a video runs on the simulator only"))
+                Err(place.fault("video", "a video runs on the simulator only"))
             }
             TrafficStack::Tcp { controller } => tcp::start(&place, &controller, flows),
             TrafficStack::Quic { control } => quic::start(&place, &control, flows, record),

@@ -20,7 +20,7 @@ mod tests;
 pub use error::ExpressionError;
 pub use terms::{VARIABLES, Variable, functions};
 
-use pcc::{Measurement, Utility};
+use pcc::{Measurement, Rate, Utility};
 use std::fmt;
 use std::str::FromStr;
 use terms::Node;
@@ -49,8 +49,30 @@ impl FromStr for Expression {
     type Err = ExpressionError;
 
     fn from_str(text: &str) -> Result<Expression, ExpressionError> {
-        Ok(Expression { text: text.to_owned(), root: parse::parse(text)? })
+        let expression = Expression { text: text.to_owned(), root: parse::parse(text)? };
+        if samples().any(|interval| expression.root.value(&interval).is_finite()) {
+            return Ok(expression);
+        }
+        let problem = "this has no value, whatever is measured".to_owned();
+        Err(ExpressionError { expression: text.replace(char::is_whitespace, " "), position: 0, problem })
     }
+}
+
+/// Intervals of all kinds, so that a formula has a value in one of them if it has any.
+fn samples() -> impl Iterator<Item = Measurement> {
+    let rates = [0.01, 1.0, 1e4];
+    let losses = [0.0, 0.3, 1.0];
+    let gradients = [-0.1, 0.0, 0.1];
+    let combinations = rates.into_iter().flat_map(move |mbps| {
+        losses.into_iter().flat_map(move |loss| gradients.into_iter().map(move |gradient| (mbps, loss, gradient)))
+    });
+    combinations.map(|(mbps, loss, gradient)| {
+        let mut interval = Measurement::new(Rate::from_mbps(mbps), 100);
+        (interval.loss, interval.rtt_gradient) = (loss, gradient);
+        (interval.rtt, interval.previous_rtt, interval.min_rtt) = (0.2 + gradient, 0.2, 0.05);
+        interval.rtt_deviation = 0.01;
+        interval
+    })
 }
 
 impl fmt::Debug for Expression {

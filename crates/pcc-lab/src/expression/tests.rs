@@ -11,8 +11,10 @@ fn measured(mbps: f64, loss: f64, rtt_gradient: f64) -> Measurement {
     result
 }
 
+/// The value of a formula, be it one that never has any.
 fn value(text: &str) -> f64 {
-    text.parse::<Expression>().unwrap().utility(&measured(8.0, 0.25, 0.5))
+    let expression = Expression { text: text.to_owned(), root: parse::parse(text).unwrap() };
+    expression.utility(&measured(8.0, 0.25, 0.5))
 }
 
 fn problem(text: &str) -> (usize, String) {
@@ -91,6 +93,8 @@ fn says_where_and_what() {
         ("max(1)", 5, "\",\" is expected here"),
         ("ln x", 3, "\"(\" is expected here"),
         ("1.2.3", 0, "this is no number"),
+        ("1/0", 0, "this has no value, whatever is measured"),
+        ("x + ln(0)", 0, "this has no value, whatever is measured"),
         ("1e", 0, "this is no number"),
     ];
     for (text, position, expected) in cases {

@@ -10,6 +10,7 @@ use crate::run::{map_on_cores, simulate};
 use crate::scenario::{Case, Plan, ScenarioError};
 use crate::sim::Outcome;
 use serde::Deserialize;
+use std::path::Path;
 use toml::{Table, Value};
 
 /// A figure of a paper, and the cases to run for it.
@@ -85,6 +86,18 @@ struct FigureFile {
 }
 
 impl Study {
+    /// Reads a file with a scenario and a figure.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be read, or with the first thing that is wrong in it.
+    pub fn read(file: &Path) -> Result<Study, ScenarioError> {
+        let name = file.display().to_string();
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| ScenarioError::at(String::new(), format!("can't read {name}: {error}")))?;
+        Study::parse(&name, &text, false)
+    }
+
     /// Reads a scenario file with a figure; `quick` for its short version.
     ///
     /// # Errors

@@ -63,12 +63,12 @@ impl Quantity for u64 {
     }
 }
 
-/// A probability: `"1%"` or `0.01`.
+/// A share, such as a probability: `"1%"` or `0.01`.
 impl Quantity for f64 {
-    const EXPECTED: &'static str = "a probability such as \"1%\" or 0.01";
+    const EXPECTED: &'static str = "a share such as \"1%\" or 0.01";
 
     fn from_text(text: &str) -> Result<f64, String> {
-        if text.trim() == "100%" { Ok(1.0) } else { text::probability(text) }
+        text::share(text)
     }
 
     fn from_number(number: f64) -> Option<f64> {

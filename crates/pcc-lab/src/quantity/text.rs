@@ -51,16 +51,24 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     BYTES.parse(text).map(|bytes| bytes.round() as u64).map_err(|error| error.to_string())
 }
 
-/// `1%` or `0.01`.
-pub fn probability(text: &str) -> Result<f64, String> {
-    let example = "write a percentage such as 1%, or a fraction below 1 such as 0.01";
+/// What shares are written like.
+const SHARE: &str = "write a percentage such as 1%, or a fraction such as 0.01";
+
+/// `1%`, `0.01` or `100%`; not `1`, which could be either.
+pub fn share(text: &str) -> Result<f64, String> {
     let (digits, scale) = text.trim().strip_suffix('%').map_or((text.trim(), 1.0), |digits| (digits.trim(), 0.01));
-    let number: f64 = digits.parse().map_err(|_| format!("this is no number; {example}"))?;
-    let probability = number * scale;
-    if !(0.0..1.0).contains(&probability) {
-        return Err(format!("a loss must be at least 0 and less than 100%; {example}"));
+    let number: f64 = digits.parse().map_err(|_| format!("this is no number; {SHARE}"))?;
+    let share = number * scale;
+    if !(0.0..=1.0).contains(&share) || (share == 1.0 && scale == 1.0) {
+        return Err(format!("this must be between 0 and 100%; {SHARE}"));
     }
-    Ok(probability)
+    Ok(share)
+}
+
+/// A share that is not all: `1%` or `0.01`.
+pub fn probability(text: &str) -> Result<f64, String> {
+    let share = share(text)?;
+    if share < 1.0 { Ok(share) } else { Err(format!("a loss must be less than 100%; {SHARE}")) }
 }
 
 /// Bytes in the largest unit that leaves a number of at least one, such as `375 kB`.
@@ -105,6 +113,7 @@ mod tests {
         assert_eq!(probability("1%"), Ok(0.01));
         assert_eq!(probability("0.0074"), Ok(0.0074));
         assert_eq!(probability("0"), Ok(0.0));
+        assert_eq!(share("100%"), Ok(1.0));
     }
 
     #[test]
@@ -113,8 +122,14 @@ mod tests {
         assert_eq!(rate("0mbit").unwrap_err(), "a rate must be between 10kbit and 10gbit");
         assert!(duration("-1s").is_err() && duration("1e9s").is_err() && duration("5h").is_err());
         assert!(bytes("75").is_err() && bytes("75 packets").is_err() && bytes("1.2.3kB").is_err());
-        assert!(probability("1").is_err() && probability("100%").is_err() && probability("NaN").is_err());
+        assert!(
+            probability("1").is_err()
+                && probability("100%").is_err()
+                && probability("NaN").is_err()
+                && share("1").is_err()
+        );
         assert!(probability("-1%").unwrap_err().contains("such as 1%"));
+        assert!(share("150%").unwrap_err().starts_with("this must be between 0 and 100%"));
     }
 
     #[test]

@@ -55,10 +55,10 @@ pub struct FlowReport {
     /// The share of packets that came back marked (ECN); `None` if none of the flows asks for marks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub marked: Option<f64>,
-    /// Mean round-trip time.
-    pub rtt_mean: f64,
+    /// Mean round-trip time; `None` if no packet was acknowledged.
+    pub rtt_mean: Option<f64>,
     /// 95th percentile of the round-trip time.
-    pub rtt_p95: f64,
+    pub rtt_p95: Option<f64>,
     /// Mean time that packets waited in queues.
     pub queueing_mean: f64,
     /// 95th percentile of it: the self-inflicted delay, where no other flow fills the queue.

@@ -138,8 +138,8 @@ impl Group<'_> {
                 .filter_map(|flow| flow.marked)
                 .reduce(|a, b| a + b)
                 .map(|all| all as f64 / sent),
-            rtt_mean: millis(rtt.mean()),
-            rtt_p95: millis(rtt.quantile(0.95)),
+            rtt_mean: (!rtt.is_empty()).then(|| millis(rtt.mean())),
+            rtt_p95: (!rtt.is_empty()).then(|| millis(rtt.quantile(0.95))),
             queueing_mean: millis(queueing.mean()),
             queueing_p95: millis(queueing.quantile(0.95)),
             inflation: self.full_queue().map(|full| millis(queueing.quantile(0.95)) / full),
@@ -209,4 +209,22 @@ fn mean(values: &[f64]) -> Option<f64> {
 fn quantile(sorted: &[f64], quantile: f64) -> Option<f64> {
     let rank = (quantile * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::run::simulate;
+    use crate::scenario::Plan;
+
+    #[test]
+    fn without_an_acknowledgement_there_is_no_round_trip_time() {
+        let text =
+            "duration = '1s'\n[[link]]\nrate = '10mbit'\ndelay = '10ms'\n[[flow]]\ncontroller = 'cubic'\nstart = ";
+        let rtts = |start: &str| {
+            let plan = Plan::parse("x.toml", &format!("{text}'{start}'"), &[]).unwrap();
+            let flow = simulate(&plan.cases[0], 1, false).unwrap().flows.remove(0);
+            ["rtt-mean", "rtt-p95"].map(|metric| flow.metric(metric).is_some())
+        };
+        assert_eq!([rtts("0s"), rtts("990ms")], [[true; 2], [false; 2]]);
+    }
 }

@@ -44,8 +44,8 @@ impl FlowReport {
             // Only a sender knows.
             "spurious" => self.real.is_none().then_some(self.spurious),
             "marked" => self.marked,
-            "rtt-mean" => Some(self.rtt_mean),
-            "rtt-p95" => Some(self.rtt_p95),
+            "rtt-mean" => self.rtt_mean,
+            "rtt-p95" => self.rtt_p95,
             "queueing-mean" => Some(self.queueing_mean),
             "queueing-p95" => Some(self.queueing_p95),
             "inflation" => self.inflation,

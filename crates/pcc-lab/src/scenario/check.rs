@@ -2,8 +2,21 @@
 
 use super::error::ScenarioError;
 use super::file::Scenario;
+use crate::link::Change;
 use crate::sim::HEADER_BYTES;
+use pcc::Time;
 use std::path::Path;
+
+/// What is wrong with a time that never comes.
+const AT_END: &str = "this must be before the end, which is at duration";
+
+/// Whether a text can be shown everywhere: a control character would be a command to a terminal, and has no place in XML.
+pub(super) fn check_text(text: &str) -> Result<(), String> {
+    match text.chars().find(|c| c.is_control()) {
+        Some(control) => Err(format!("the character {} can't be shown", control.escape_unicode())),
+        None => Ok(()),
+    }
+}
 
 /// The most random changes of a link.
 const MAX_CHANGES: u128 = 1_000_000;
@@ -34,6 +47,7 @@ impl Scenario {
         if self.flow.is_empty() {
             return fault("flow", "a scenario needs at least one [[flow]]");
         }
+        self.check_names()?;
         self.kernel.check().map_err(|(key, reason)| ScenarioError::at(format!("kernel.{key}"), reason))?;
         for (index, link) in self.link.iter().enumerate() {
             link.check(folder).map_err(|(key, reason)| ScenarioError::at(format!("link.{index}.{key}"), reason))?;
@@ -41,6 +55,10 @@ impl Scenario {
             if largest < self.packet_size.into() && !self.is_reverse(index) {
                 let reason = format!("a packet of {} bytes must fit, or nothing gets through", self.packet_size);
                 return Err(ScenarioError::at(format!("link.{index}.{key}"), reason));
+            }
+            let late = |change: &Change| change.at >= Time::ZERO + self.duration;
+            if let Some(change) = link.schedule.iter().position(late) {
+                return fault(&format!("link.{index}.schedule.{change}"), AT_END);
             }
             if link.changes_in(self.duration) > MAX_CHANGES {
                 let reason = format!("these are more than {MAX_CHANGES} changes");
@@ -50,6 +68,13 @@ impl Scenario {
         for (index, flow) in self.flow.iter().enumerate() {
             let at = |(key, reason): (&str, String)| ScenarioError::at(format!("flow.{index}.{key}"), reason);
             flow.check().map_err(at)?;
+            if flow.start >= self.duration {
+                return fault(&format!("flow.{index}.start"), AT_END);
+            }
+            if flow.start + flow.stagger * (flow.count - 1) >= self.duration {
+                let reason = "with this the last of them begins after the end, which is at duration";
+                return fault(&format!("flow.{index}.stagger"), reason);
+            }
             let limited = self.route(flow).map_err(at)?.iter().any(|link| self.link[*link].is_limited());
             if !limited && flow.is_endless() {
                 let reason =
@@ -63,6 +88,24 @@ impl Scenario {
             }
             self.reverse(flow).map_err(at)?;
             self.reverse_delay(flow).map_err(at)?;
+        }
+        Ok(())
+    }
+
+    /// Checks what tables, plots and terminals show, and that a link's name is its own.
+    fn check_names(&self) -> Result<(), ScenarioError> {
+        let links = self.link.iter().map(|link| link.name.as_deref().unwrap_or_default());
+        let links: Vec<(String, &str)> =
+            links.enumerate().map(|(index, name)| (format!("link.{index}.name"), name)).collect();
+        let flows = self.flow.iter().enumerate().map(|(index, flow)| (format!("flow.{index}.name"), flow.label()));
+        let title = ("title".to_owned(), self.title.as_str());
+        for (key, text) in [title].into_iter().chain(links.clone()).chain(flows) {
+            check_text(text).map_err(|reason| ScenarioError::at(key, reason))?;
+        }
+        for (index, (key, name)) in links.iter().enumerate().filter(|(_, (_, name))| !name.is_empty()) {
+            if links[..index].iter().any(|(_, other)| other == name) {
+                return Err(ScenarioError::at(key.clone(), format!("another link is called {name}, too")));
+            }
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! What is wrong with a scenario, and where.
 
+use crate::controller::suggestion;
 use std::fmt;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -29,7 +30,8 @@ impl ScenarioError {
             "invalid type: map, expected a sequence" => "; write it with two brackets, such as [[link]]",
             _ => "",
         };
-        ScenarioError::at(String::new(), format!("{}{hint}", error.to_string().trim_end()))
+        let text = error.to_string().replace(error.message(), &with_meant(error.message()));
+        ScenarioError::at(String::new(), format!("{}{hint}", text.trim_end()))
     }
 
     /// Adds what gave the key its value: a sweep, by its name, or somebody from outside.
@@ -69,6 +71,18 @@ impl ScenarioError {
             return self;
         }
         ScenarioError { reason: format!("{} (in the case {case})", self.reason), ..self }
+    }
+}
+
+/// What serde says, such as "unknown field `dely`, expected one of `name`, `delay`", with what may have been meant.
+pub(super) fn with_meant(message: &str) -> String {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    match quoted.next() {
+        Some(unknown) if message.starts_with("unknown field") => {
+            let meant = suggestion(unknown, &quoted.map(str::to_owned).collect::<Vec<_>>());
+            message.replacen(&format!("`{unknown}`"), &format!("`{unknown}`{meant}"), 1)
+        }
+        _ => message.to_owned(),
     }
 }
 

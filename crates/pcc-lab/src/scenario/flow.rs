@@ -79,6 +79,19 @@ pub struct Flow {
     pub receiver_host: Option<HostSpec>,
 }
 
+/// What is replaced in command lines.
+const PLACEHOLDERS: [&str; 3] = ["{server}", "{client}", "{seconds}"];
+
+/// What looks like a placeholder of a command line and is none. The `${HOME}` of a shell is its own.
+fn unknown_placeholder(command: &str) -> Option<&str> {
+    let placeholder = |(at, _): (usize, &str)| {
+        let end = at + 1 + command[at + 1..].find(|c: char| !(c.is_ascii_alphabetic() || c == '_'))?;
+        let is_one = end > at + 1 && command[end..].starts_with('}') && !command[..at].ends_with('$');
+        is_one.then(|| &command[at..=end])
+    };
+    command.match_indices('{').filter_map(placeholder).find(|word| !PLACEHOLDERS.contains(word))
+}
+
 fn one() -> u32 {
     1
 }
@@ -215,6 +228,15 @@ impl Flow {
 
     /// What is wrong with what it runs on, if anything.
     fn check_stack(&self) -> Result<(), Fault> {
+        for (key, command) in [("command", &self.command), ("server", &self.server)] {
+            if let Some(unknown) = command.as_deref().and_then(unknown_placeholder) {
+                let known = PLACEHOLDERS.join(", ");
+                return Err((
+                    key,
+                    format!("there is no {unknown}, only {known}; braces for the program itself need a space inside"),
+                ));
+            }
+        }
         let tuned = !self.set.is_empty() || self.utility.is_some();
         match (&self.command, self.stack) {
             (Some(_), Some(_)) => return Err(("stack", "a command brings its own stack".to_owned())),

@@ -110,6 +110,9 @@ impl Link {
         if self.vary.is_some_and(|vary| vary.every < Duration::from_millis(1)) {
             return Err(("vary.every", "this must be at least 1ms".to_owned()));
         }
+        if self.vary.is_some_and(|vary| vary.rate.is_none() && vary.delay.is_none() && vary.loss.is_none()) {
+            return Err(("vary", "this needs a rate, a delay or a loss, from the smallest to the largest".to_owned()));
+        }
         if self.vary.is_some() && !self.schedule.is_empty() {
             return Err(("vary", "a link has either vary or a schedule".to_owned()));
         }

@@ -1,6 +1,6 @@
 //! From a file to the cases to run.
 
-use super::error::ScenarioError;
+use super::error::{ScenarioError, with_meant};
 use super::file::Scenario;
 use super::sweep::{self, Point};
 use crate::controller::UtilitySpec;
@@ -59,15 +59,22 @@ impl Plan {
     ///
     /// When it is neither.
     pub fn use_utility(&mut self, utility: &str) -> Result<(), ScenarioError> {
+        let mut is_used = false;
         for case in &mut self.cases {
             for flow in &mut case.scenario.flow {
                 if pcc::profiles::entry(&flow.controller).is_some() {
+                    is_used = true;
                     flow.utility = Some(UtilitySpec::Text(utility.to_owned()));
                     flow.check().map_err(|(_, reason)| ScenarioError::at("utility".to_owned(), reason))?;
                 }
             }
         }
-        Ok(())
+        match is_used {
+            true => Ok(()),
+            false => {
+                Err(ScenarioError::at("utility".to_owned(), "no flow has a PCC profile, which could use it".to_owned()))
+            }
+        }
     }
 
     fn cases_of(text: &str, folder: PathBuf, overrides: &[(String, Value)]) -> Result<Plan, ScenarioError> {
@@ -89,6 +96,10 @@ impl Plan {
                 format!("another sweep is called {name}, too"),
             ));
         }
+        let quick: Vec<Setting> =
+            scenario.quick.iter().map(|(key, value)| Setting { sweep: None, key, value }).collect();
+        let short = apply(&mut table.clone(), &quick, &read);
+        short.map_err(|error| ScenarioError::at("quick".to_owned(), error.to_string()))?;
         // Cases need not know of the others.
         for key in ["sweep", "quick", "figure"] {
             table.remove(key);
@@ -158,7 +169,7 @@ fn apply(
 
 fn read(table: &Table) -> Result<Scenario, ScenarioError> {
     let scenario: Result<Scenario, toml::de::Error> = Value::Table(table.clone()).try_into();
-    scenario.map_err(|error| ScenarioError::at(String::new(), error.message().to_owned()))
+    scenario.map_err(|error| ScenarioError::at(String::new(), with_meant(error.message())))
 }
 
 fn checked(table: &Table, folder: &Path) -> Result<Scenario, ScenarioError> {

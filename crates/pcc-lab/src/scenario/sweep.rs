@@ -1,5 +1,6 @@
 //! Many cases from one scenario: every combination of the values of its sweeps.
 
+use super::check::check_text;
 use super::error::ScenarioError;
 use super::fault::no_such;
 use serde::Deserialize;
@@ -50,6 +51,7 @@ impl Sweep {
     /// When a value has no key to go to, or a draw isn't between two quantities of one unit.
     pub fn points(&self) -> Result<Vec<Point>, ScenarioError> {
         let fault = |reason: String| ScenarioError::at(format!("sweep.{}", self.name), reason);
+        check_text(&self.name).map_err(|reason| ScenarioError::at("sweep".to_owned(), format!("name: {reason}")))?;
         if let Some(draw) = &self.draw {
             if self.key.is_some() || !self.values.is_empty() {
                 return Err(fault("a sweep has either draw or values".to_owned()));
@@ -72,6 +74,7 @@ impl Sweep {
             (value, None) => Err(fault(format!("the value {value} needs a key; add key = \"link.rate\", for example"))),
         };
         let points = self.values.iter().map(point).collect::<Result<Vec<Point>, _>>()?;
+        points.iter().try_for_each(|point| check_text(&point.label)).map_err(fault)?;
         match (1..points.len()).find(|index| points[..*index].iter().any(|other| other.label == points[*index].label)) {
             Some(twice) => Err(fault(format!("two values are called {}; give one a label", points[twice].label))),
             None => Ok(points),
@@ -117,6 +120,9 @@ impl Range {
         };
         match (split(low), split(high)) {
             (Some((low, unit)), Some((high, same))) if unit == same && low <= high => Ok(Range { low, high, unit }),
+            (Some((_, unit)), Some((_, same))) if unit == same => {
+                Err(format!("draw.from.\"{key}\" must have the smaller quantity first"))
+            }
             _ => Err(expected()),
         }
     }

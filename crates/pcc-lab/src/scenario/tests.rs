@@ -112,12 +112,59 @@ fn quantities_are_checked_where_they_stand() {
     assert_parts(&error("delay = 10"), &["line 7", "10 doesn't do; expected a duration such as \"30ms\""]);
     assert_parts(&error("delay = true"), &["line 7", "expected a duration such as \"30ms\""]);
     assert_parts(&error("delay = \"9999999s\""), &["line 7", "the longest is 1000000s"]);
-    assert_parts(&error("loss = \"120%\""), &["line 7", "a loss must be at least 0 and less than 100%"]);
+    assert_parts(&error("loss = \"120%\""), &["line 7", "this must be between 0 and 100%; write"]);
     assert_parts(&error("loss = { to-bad = 2, to-good = 1, loss-bad = 1 }"), &["line 7", "2 doesn't do", "or 0.01"]);
     assert_parts(&error("aggregation = \"5\""), &["line 7", "the unit is missing; write for example 30ms"]);
     assert_parts(&error("policer = { rate = \"1mbit\" }"), &["line 7", "missing field `burst`"]);
     assert_parts(&error("schedule = [{ at = \"x\" }]"), &["line 7", "this does not start with a number"]);
     assert_parts(&error("vary = { every = \"1s\", delay = [\"1ms\"] }"), &["line 7", "invalid length 1"]);
+}
+
+#[test]
+fn times_after_the_end_never_come() {
+    let flow = |lines: &str| error_with("controller = \"cubic\"", &format!("controller = \"cubic\"\n{lines}"));
+    let before = "this must be before the end";
+    assert_parts(&flow("start = \"2s\""), &["x.toml:12: flow.0.start: ", before]);
+    assert_parts(&flow("count = 5\nstagger = \"500ms\""), &["x.toml:13: flow.0.stagger: with this the last of them"]);
+    let late = "schedule = [{ at = \"1s\", loss = \"1%\" },\n{ at = \"3s\", loss = \"2%\" }]";
+    assert_parts(
+        &error_with("delay = \"10ms\"", &format!("delay = \"10ms\"\n{late}")),
+        &["x.toml:9: link.0.schedule.1: ", before],
+    );
+}
+
+#[test]
+fn what_would_have_no_effect_is_refused() {
+    let link = |line: &str| error_with("delay = \"10ms\"", &format!("delay = \"10ms\"\n{line}"));
+    assert_parts(&link("vary = { every = \"1s\" }"), &["x.toml:8: link.0.vary: this needs a rate, a delay or a loss"]);
+    let twin = "[[link]]\nname = \"bottleneck\"\n\n[[flow]]";
+    assert_parts(&error_with("[[flow]]", twin), &["x.toml:11: link.1.name: another link is called bottleneck, too"]);
+    let quick = |line: &str| error_with("[[flow]]", &format!("[quick]\n{line}\n\n[[flow]]"));
+    assert_parts(&quick("durtion = \"1s\""), &["x.toml:10: quick: durtion: ", "(did you mean \"duration\"?)"]);
+    let mut plan = plan(&SCENARIO.replace(", \"vivace-latency\"", ""), &[]).unwrap();
+    assert_parts(&plan.use_utility("x").unwrap_err().to_string(), &["no flow has a PCC profile"]);
+}
+
+#[test]
+fn a_placeholder_that_is_not_there_is_no_word_of_a_command() {
+    let command = |line: &str| SCENARIO.replace("controller = \"cubic\"", &format!("controller = \"cubic\"\n{line}"));
+    let error = |line| plan(&command(line), &[]).unwrap_err();
+    assert_parts(&error("command = 'echo {foo}'"), &["x.toml:12: flow.0.command: there is no {foo}, only {server}, "]);
+    assert_parts(&error("command = 'x'\nserver = 'y {serve}'"), &["x.toml:13: flow.0.server: there is no {serve}"]);
+    for fine in ["x {server} -t {seconds}", "bash -c 'f() { echo ${HOME}; }; f {a,b} {1..2} {}'"] {
+        assert!(plan(&command(&format!("command = \"{fine}\"")), &[]).is_ok(), "{fine}");
+    }
+}
+
+#[test]
+fn what_cannot_be_shown_is_no_name() {
+    let shown = "the character \\u{1b} can't be shown";
+    assert_parts(&error_with("\"bottleneck\"", "\"a\\u001bb\""), &["x.toml:5: link.0.name: ", shown]);
+    assert_parts(&error_with("[[flow]]", "[[flow]]\nname = \"\\u001b[2J\""), &["x.toml:11: flow.0.name: ", shown]);
+    assert_parts(&error_with("\"buffer\"", "\"\\u001b\""), &["sweep: name: ", shown]);
+    let label = "[{ label = \"\\u001b\", duration = \"1s\" }]";
+    assert_parts(&error_with("[\"30kB\", \"60kB\"]", label), &["x.toml:13: sweep.buffer: ", shown]);
+    assert!(!error_with("duration", "title = \"a\\tb\"\nduration").contains('\t'));
 }
 
 #[test]
@@ -129,7 +176,10 @@ fn a_missing_file_is_named() {
 #[test]
 fn mistakes_in_the_file_show_the_line() {
     assert_parts(&error_with("\"10mbit\"", "\"10mbit"), &["x.toml: ", "line 6"]);
-    assert_parts(&error_with("delay =", "dely ="), &["line 7", "unknown field `dely`", "`delay`"]);
+    assert_parts(
+        &error_with("delay =", "dely ="),
+        &["line 7", "unknown field `dely`", "`delay`", "(did you mean \"delay\"?)"],
+    );
     assert_parts(&error_with("10mbit", "10MB"), &["line 6", "rate =", "known are kbit, mbit or gbit"]);
     assert_parts(&error_with("[[link]]", "[link]"), &["line 4", "two brackets, such as [[link]]"]);
     assert_parts(&error_with("duration = \"2s\"", ""), &["missing field `duration`"]);
@@ -153,7 +203,12 @@ fn mistakes_in_sweeps_show_the_sweep_the_key_and_the_case() {
     let sweep = "x.toml:18: sweep.sender: ";
     assert_parts(
         &error_with("flow.controller", "flow.contoller"),
-        &[sweep, "flow.contoller: unknown field `contoller`", "`controller`", "(in the case buffer = 30kB, sender ="],
+        &[
+            sweep,
+            "flow.contoller: unknown field `contoller`",
+            "(did you mean \"controller\"?)",
+            "(in the case buffer = 30kB, sender =",
+        ],
     );
     assert_parts(
         &error_with("flow.controller", "link.delay"),
@@ -162,6 +217,11 @@ fn mistakes_in_sweeps_show_the_sweep_the_key_and_the_case() {
     assert_parts(
         &error_with("vivace-latency", "vivace-latncy"),
         &[sweep, "flow.0.controller: there is no controller", "did you mean \"vivace-latency\"?"],
+    );
+    let draw = "draw = { cases = 2, from = { \"link.delay\" = [\"50ms\", \"5ms\"] } }";
+    assert_parts(
+        &error_with("key = \"link.queue\"\nvalues = [\"30kB\", \"60kB\"]", draw),
+        &["x.toml:13: sweep.buffer: draw.from.\"link.delay\" must have the smaller quantity first"],
     );
     assert_parts(&error_with("flow.controller", "flow.3.controller"), &[sweep, "flow.3.controller: there is no such"]);
     assert_parts(&error_with("[\"30kB\", \"60kB\"]", "[]"), &["x.toml:13: sweep.buffer: a sweep needs values"]);
@@ -182,7 +242,10 @@ fn a_link_that_is_not_there_is_missed_by_its_name() {
 #[test]
 fn mistakes_in_overrides_name_the_key() {
     let error = |key, value| plan(SCENARIO, &[("link.delay", "20ms"), (key, value)]).unwrap_err();
-    assert_parts(&error("link.lss", "1%"), &["x.toml:4: link.lss: unknown field `lss`, expected one of", "`loss`"]);
+    assert_parts(
+        &error("link.lss", "1%"),
+        &["x.toml:4: link.lss: unknown field `lss` (did you mean \"loss\"?), expected one of", "`loss`"],
+    );
     assert_parts(&error("lnk.loss", "1%"), &["x.toml: lnk.loss: unknown field `lnk`", "`link`"]);
     assert_parts(&error("link.loss", "3x"), &["x.toml:4: link.loss: \"3x\": ", "such as 1%"]);
     assert_parts(&error("link.rate.unit", "x"), &["x.toml:4: link.rate.unit: there is no such key"]);

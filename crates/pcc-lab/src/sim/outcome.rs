@@ -153,6 +153,11 @@ impl Distribution {
         self
     }
 
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// The mean; zero if there is no value.
     pub fn mean(&self) -> Duration {
         let nanos = self.sum.as_nanos().checked_div(self.count.into()).unwrap_or_default();
