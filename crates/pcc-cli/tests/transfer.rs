@@ -38,6 +38,7 @@ mod tickets;
 mod weights;
 
 use common::{Relay, forge, names, receiver, sender, sender_command, start, tree, write_file};
+use rustix::process::Signal;
 use std::fs;
 use std::net::UdpSocket;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -495,13 +496,36 @@ fn a_folder_that_may_not_be_written() {
 }
 
 #[test]
+fn a_receiver_that_is_stopped_is_waited_for_as_long_as_timeout_says() {
+    let p = place();
+    let file = p.file("a", 20_000_000);
+    let recv = receiver(&p.to, &["--json"]);
+    let mut send = sender(&[&file], &recv.ticket(), &["--json", "--timeout", "3", "--max-rate", "20mbit"]);
+    recv.stored(1_000_000);
+    recv.signal(Signal::STOP);
+    let began = Instant::now();
+    send.exits(14);
+    assert!(began.elapsed() < Duration::from_secs(9), "{:?}", began.elapsed());
+}
+
+#[test]
 fn a_receiver_that_is_not_there() {
     let p = place();
     let file = p.file("a", 10);
     let recv = receiver(&p.to, &[]);
     let ticket = recv.ticket();
     recv.kill();
+    let began = Instant::now();
     let mut send = sender(&[&file], &ticket, &["--timeout", "1"]);
     send.exits(6);
-    assert!(send.stderr().contains("gave up"), "{}", send.stderr());
+    assert!(send.stderr().contains("gave up after 1 s"), "{}", send.stderr());
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    sender(&[&file], &ticket, &["--timeout", "0"]).exits(2);
+    // Nobody has to hear of the end either.
+    let mut send = sender(&[&file], &ticket, &["--json"]);
+    send.event("lost");
+    let began = Instant::now();
+    send.interrupt();
+    send.exits(130);
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
 }

@@ -5,14 +5,18 @@ use super::url::Url;
 use crate::failure::{Context, Failure, Kind, Result, printable};
 use crate::http3;
 use crate::peer::connecting::race;
+use crate::peer::credentials::OtherKey;
 use crate::peer::endpoint::bind;
 use bytes::Bytes;
+use noq::rustls::{self, CertificateError, OtherError};
 use noq::{ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, IdleTimeout, VarInt};
 use pcc_quic::{PreciseRuntime, Transport, windows};
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::lookup_host;
+use tokio::time::timeout;
 
 /// A server that says nothing for so long is given up; what is missing is then asked for again.
 const IDLE_TIMEOUT: VarInt = VarInt::from_u32(30_000); // ms
@@ -32,6 +36,8 @@ pub struct Connector {
     config: ClientConfig,
     /// Whether a host was found, so that a name that can't be looked up is no typo.
     pub has_found: bool,
+    /// Whether there is a server to hear of the end.
+    is_connected: bool,
 }
 
 impl Connector {
@@ -48,19 +54,24 @@ impl Connector {
         let mut config = ClientConfig::new(Arc::new(trust.config()?));
         config.transport_config(Arc::new(transport));
         let endpoint = Endpoint::new(EndpointConfig::default(), None, bind(None)?, Arc::new(PreciseRuntime));
-        Ok(Connector { endpoint: endpoint.doing(|| "start QUIC")?, config, has_found: false })
+        Ok(Connector { endpoint: endpoint.doing(|| "start QUIC")?, config, has_found: false, is_connected: false })
     }
 
-    /// Connects to a URL's server.
-    pub async fn connect(&mut self, url: &Url) -> Result<(Connection, Requests)> {
+    /// Connects to a URL's server, within this time.
+    pub async fn connect(&mut self, url: &Url, within: Duration) -> Result<(Connection, Requests)> {
         let (host, port) = (url.host(), url.port());
-        let found = lookup_host((host, port)).await;
+        self.is_connected = false;
+        let began = Instant::now();
+        let found =
+            timeout(within, lookup_host((host, port))).await.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()));
         let found = found.map_err(|error| Failure::new(Kind::LostPeer, format!("cannot find {host}: {error}")))?;
         let addresses: Vec<SocketAddr> = found.collect();
         self.has_found = true;
         let name = host.to_owned();
         let failure = move |error: &ConnectionError| failure(&name, error);
-        let connection = race(&self.endpoint, &self.config, host, &addresses, failure).await?;
+        let left = within.saturating_sub(began.elapsed());
+        let connection = race(&self.endpoint, &self.config, host, &addresses, left, failure).await?;
+        self.is_connected = true;
         tokio::spawn(windows::follow_path(&connection, windows::CAP));
         let streams = http3::Connection::new(connection.clone(), MAX_AHEAD);
         let mut builder = h3::client::builder();
@@ -76,7 +87,33 @@ impl Connector {
     pub async fn close(&self) {
         // H3_NO_ERROR (RFC 9114 8.1).
         self.endpoint.close(VarInt::from_u32(0x100), b"");
-        let _ = tokio::time::timeout(Duration::from_secs(1), self.endpoint.wait_idle()).await;
+        if self.is_connected {
+            let _ = timeout(Duration::from_secs(1), self.endpoint.wait_idle()).await;
+        }
+    }
+}
+
+/// What is wrong with the server's certificate, and what can be done.
+fn distrust(of_tls: Option<&rustls::Error>, reason: &str) -> String {
+    let how = "pcc serve prints what --pin takes, and --ca names an authority";
+    match of_tls {
+        Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
+            format!("its certificate is signed by nobody that is; {how}")
+        }
+        Some(rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(why)))) => {
+            match why.downcast_ref() {
+                Some(OtherKey(its)) => {
+                    format!("its key is {its}, and not the one that --pin names; it may be another server than you think")
+                }
+                // Only its name tells it from others of that crate.
+                None if format!("{why:?}") == "CaUsedAsEndEntity" => "its certificate is one of an authority (CA:TRUE), as openssl makes \
+                     them if it isn't told otherwise, and those are for signing others; name the server's key with --pin, \
+                     which pcc serve prints"
+                    .to_owned(),
+                None => format!("{}; {how}", printable(reason.as_bytes())),
+            }
+        }
+        _ => format!("{}; {how}", printable(reason.as_bytes())),
     }
 }
 
@@ -93,13 +130,8 @@ pub fn failure(host: &str, error: &ConnectionError) -> Failure {
             Failure::new(Kind::Other, format!("{host} does not speak HTTP/3"))
         }
         ConnectionError::TransportError(error) if ALERTS.contains(&u64::from(error.code)) => {
-            let why = printable(error.reason.as_bytes());
-            Failure::new(
-                Kind::Untrusted,
-                format!(
-                    "{host} is not trusted ({why}); pcc serve prints what --pin takes, and --ca names an authority"
-                ),
-            )
+            let of_tls = error.crypto.as_ref().and_then(|error| error.downcast_ref());
+            Failure::new(Kind::Untrusted, format!("{host} is not trusted: {}", distrust(of_tls, &error.reason)))
         }
         ConnectionError::VersionMismatch => {
             Failure::new(Kind::Other, format!("{host} speaks no version of QUIC that this does"))

@@ -98,7 +98,7 @@ impl Download {
         let mut tries = Tries::new(self.began, self.patience);
         loop {
             self.there = 0;
-            let end = match self.attempt().await {
+            let end = match self.attempt(tries.left(Instant::now())).await {
                 Err(failure) if failure.kind == Kind::LostPeer && self.connector.has_found => End::Lost(failure),
                 done => done?,
             };
@@ -124,13 +124,13 @@ impl Download {
         Failure::new(last.kind, message)
     }
 
-    /// Connects, asks, and takes what comes.
-    async fn attempt(&mut self) -> Result<End> {
+    /// Connects within this time, asks, and takes what comes.
+    async fn attempt(&mut self, within: Duration) -> Result<End> {
         let have = self.part.have(&self.url)?.map(|(len, etag)| (len, etag.to_owned()));
         if let Some((len, _)) = have {
             self.hash(len).await?;
         }
-        let (connection, mut requests) = self.connector.connect(&self.url).await?;
+        let (connection, mut requests) = self.connector.connect(&self.url, within).await?;
         self.reporter.event(&Event::Connected { peer: shown(remote(&connection)) });
         let lost = |error: h3::error::StreamError| self.lost(&connection, &error);
         let asking = async {

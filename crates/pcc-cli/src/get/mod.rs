@@ -69,7 +69,7 @@ pub struct Args {
     #[arg(long)]
     overwrite: bool,
     /// Give up when the server cannot be reached, nothing comes, or no attempt gets further than those before, for this many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
     /// Print one JSON object per line on standard output
     #[arg(long)]

@@ -32,6 +32,11 @@ impl Tries {
         }
     }
 
+    /// How long the next one may go without an answer.
+    pub fn left(&self, now: Instant) -> Duration {
+        self.patience.saturating_sub(now.saturating_duration_since(self.progressed))
+    }
+
     /// How long to wait before the next one; `None` if it is given up.
     pub fn pause(&mut self, now: Instant) -> Option<Duration> {
         let pause = self.pause;
@@ -78,6 +83,17 @@ mod tests {
     fn the_same_again_is_no_progress() {
         assert!(given_up(1000, |_| 500).unwrap() <= 21 * SECOND, "always the first half");
         assert!(given_up(1000, |attempt| [40, 60, 50][attempt as usize % 3]).is_some(), "it always changes");
+    }
+
+    #[test]
+    fn an_attempt_has_what_is_left() {
+        let began = Instant::now();
+        let mut tries = Tries::new(began, 20 * SECOND);
+        tries.ended(began + 15 * SECOND, 0);
+        assert_eq!(tries.left(began + 15 * SECOND), 5 * SECOND);
+        tries.ended(began + 15 * SECOND, 1);
+        assert_eq!(tries.left(began + 15 * SECOND), 20 * SECOND);
+        assert_eq!(tries.left(began + 40 * SECOND), Duration::ZERO);
     }
 
     #[test]

@@ -8,32 +8,44 @@ use noq::{ClientConfig, Connection, ConnectionError, Endpoint, PathId};
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
-/// How long one attempt to connect may take.
-const HANDSHAKE: Duration = Duration::from_secs(8);
+/// How long one attempt to connect may take at most.
+pub const HANDSHAKE: Duration = Duration::from_secs(8);
 /// An address gets this much of a head start over the next.
 const STAGGER: Duration = Duration::from_millis(100);
 
-/// Tries all addresses of a ticket; the first that answers, and has the right certificate, wins.
-pub async fn connect(endpoint: &Endpoint, config: &ClientConfig, addresses: &[SocketAddr]) -> Result<Connection> {
-    race(endpoint, config, NAME, addresses, connection_failure).await
+/// Tries all addresses of a ticket, for so long at most; the first that answers, and has the right certificate, wins.
+pub async fn connect(
+    endpoint: &Endpoint,
+    config: &ClientConfig,
+    addresses: &[SocketAddr],
+    within: Duration,
+) -> Result<Connection> {
+    race(endpoint, config, NAME, addresses, within, connection_failure).await
 }
 
-/// Tries all addresses of a server with this name; the first that answers wins. `failure` words why one did not.
+/// Tries all addresses of a server with this name, for so long at most; the first that answers wins. `failure` words why
+/// one did not.
 pub async fn race(
     endpoint: &Endpoint,
     config: &ClientConfig,
     name: &str,
     addresses: &[SocketAddr],
-    failure: impl Fn(&ConnectionError) -> Failure + Clone + Send + 'static,
+    within: Duration,
+    failure: impl Fn(&ConnectionError) -> Failure + Clone + Send + Sync + 'static,
 ) -> Result<Connection> {
     let mut attempts = JoinSet::new();
     for (n, address) in (0u32..).zip(addresses.iter().copied()) {
         let (endpoint, config, failure) = (endpoint.clone(), config.clone(), failure.clone());
         let name = name.to_owned();
         attempts.spawn(async move {
-            tokio::time::sleep(STAGGER * n).await;
-            connect_to(&endpoint, config, &name, address, failure).await
+            let attempt = async {
+                tokio::time::sleep(STAGGER * n).await;
+                connect_to(&endpoint, config, &name, address, &failure).await
+            };
+            let silent = |_| Err(named(address, &failure(&ConnectionError::TimedOut)));
+            timeout(HANDSHAKE.min(within), attempt).await.unwrap_or_else(silent)
         });
     }
     let mut worst: Option<Failure> = None;
@@ -53,17 +65,17 @@ async fn connect_to(
     config: ClientConfig,
     name: &str,
     address: SocketAddr,
-    failure: impl Fn(&ConnectionError) -> Failure,
+    failure: &impl Fn(&ConnectionError) -> Failure,
 ) -> Result<Connection> {
-    let shown = shown(address);
     let connecting = endpoint
         .connect_with(config, address, name)
-        .map_err(|e| Failure::new(Kind::LostPeer, format!("cannot connect to {shown}: {e}")))?;
-    let connected = tokio::time::timeout(HANDSHAKE, connecting).await.unwrap_or(Err(ConnectionError::TimedOut));
-    connected.map_err(|error| {
-        let failure = failure(&error);
-        Failure::new(failure.kind, format!("{shown}: {failure}"))
-    })
+        .map_err(|e| Failure::new(Kind::LostPeer, format!("cannot connect to {}: {e}", shown(address))))?;
+    connecting.await.map_err(|error| named(address, &failure(&error)))
+}
+
+/// The failure with the address that it is about.
+fn named(address: SocketAddr, failure: &Failure) -> Failure {
+    Failure::new(failure.kind, format!("{}: {failure}", shown(address)))
 }
 
 /// Where the other side is.

@@ -10,7 +10,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{CertificateError, DistinguishedName, Error as TlsError};
+use rustls::{CertificateError, DistinguishedName, Error as TlsError, OtherError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -101,12 +101,21 @@ pub enum Pinned {
     Key(Pin),
 }
 
+/// The server has another key than the one that it is known by: this one.
+#[derive(Debug, thiserror::Error)]
+#[error("its key is {0}, not the one that was named")]
+pub struct OtherKey(pub Pin);
+
 impl Pinned {
-    fn is(self, certificate: &CertificateDer<'_>) -> Result<bool, TlsError> {
-        Ok(match self {
-            Pinned::Certificate(hash) => hash == *blake3::hash(certificate).as_bytes(),
-            Pinned::Key(pin) => pin == Pin::of(certificate)?,
-        })
+    fn check(self, certificate: &CertificateDer<'_>) -> Result<(), CertificateError> {
+        match self {
+            Pinned::Certificate(hash) if hash == *blake3::hash(certificate).as_bytes() => Ok(()),
+            Pinned::Certificate(_) => Err(CertificateError::ApplicationVerificationFailure),
+            Pinned::Key(pin) => match Pin::of(certificate).map_err(|_| CertificateError::BadEncoding)? {
+                its if its == pin => Ok(()),
+                its => Err(CertificateError::Other(OtherError(Arc::new(OtherKey(its))))),
+            },
+        }
     }
 }
 
@@ -146,12 +155,9 @@ impl ServerCertVerifier for Verifier {
         _ocsp_response: &[u8],
         _now: UnixTime,
     ) -> Result<ServerCertVerified, TlsError> {
-        let is_right = self.pinned.map_or(Ok(false), |pinned| pinned.is(end_entity))?;
-        if is_right {
-            Ok(ServerCertVerified::assertion())
-        } else {
-            Err(TlsError::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
-        }
+        let none = Err(CertificateError::ApplicationVerificationFailure);
+        let checked = self.pinned.map_or(none, |pinned| pinned.check(end_entity));
+        checked.map(|()| ServerCertVerified::assertion()).map_err(TlsError::InvalidCertificate)
     }
 
     fn verify_tls12_signature(

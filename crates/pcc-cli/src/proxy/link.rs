@@ -9,7 +9,7 @@ use super::setup::{self, Own, Settings};
 use super::target::Target;
 use super::tunnel::{Opener, Tunnel};
 use crate::failure::{Failure, Kind, Result};
-use crate::peer::connecting::{connect, remote};
+use crate::peer::connecting::{HANDSHAKE, connect, remote};
 use crate::peer::credentials::Credentials;
 use crate::peer::endpoint::{self, shown};
 use crate::peer::identity::proof;
@@ -57,7 +57,7 @@ impl Way {
 
     /// Connects and proves that this side has the ticket.
     pub async fn connect(&self) -> Result<Opener> {
-        let connection = connect(&self.endpoint, &self.config, &self.ticket.addresses).await?;
+        let connection = connect(&self.endpoint, &self.config, &self.ticket.addresses, HANDSHAKE).await?;
         let silent = || Failure::new(Kind::LostPeer, "the far side is connected but does not answer");
         let welcome = timeout(WELCOME, self.introduce(&connection)).await.unwrap_or_else(|_| Err(silent()));
         if let Err(failure) = welcome {

@@ -8,7 +8,7 @@ use super::session::Session;
 use super::setup::{self, Traffic};
 use super::target::Target;
 use super::tunnel::{Opener, Wanted};
-use crate::peer::connecting::connect;
+use crate::peer::connecting::{HANDSHAKE, connect};
 use crate::peer::credentials::Credentials;
 use crate::peer::endpoint;
 use crate::peer::identity::Identity;
@@ -48,7 +48,7 @@ pub async fn ends() -> Ends {
     let me = Credentials::generate().unwrap();
     let (client, config) = endpoint::client(&me, ALPN, settings.config(&settings.own()), &ticket).unwrap();
     let accept = async { server.accept().await.unwrap().await.unwrap() };
-    let (near, far) = tokio::join!(connect(&client, &config, &ticket.addresses), accept);
+    let (near, far) = tokio::join!(connect(&client, &config, &ticket.addresses, HANDSHAKE), accept);
     let near = near.unwrap();
     far.set_max_concurrent_bi_streams(VarInt::from_u32(100));
     [&near, &far].into_iter().for_each(setup::follow_path);

@@ -88,7 +88,10 @@ impl Certificate {
             .map_err(|e| failed(&e))?
             .with_no_client_auth()
             .with_single_cert(self.chain.clone(), self.key.clone_key())
-            .map_err(|e| failed(&e))?;
+            .map_err(|error| match error {
+                rustls::Error::InconsistentKeys(_) => failed(&"the key is not that of the certificate"),
+                other => failed(&other),
+            })?;
         config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
         Ok(config)
     }

@@ -150,7 +150,7 @@ pub struct SendArgs {
     #[command(flatten)]
     sending: Sending,
     /// Give up when the receiver cannot be reached, or nothing moves, for this many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
     /// Log all packets, and what the controller does, into this file (qlog); connections after a cut log beside it
     #[arg(long, value_name = "FILE.qlog")]
@@ -207,7 +207,7 @@ pub struct RecvArgs {
     #[arg(long)]
     safe_links: bool,
     /// Give up when a sender is connected and nothing moves for this many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
     /// Print one JSON object per line on standard output
     #[arg(long)]

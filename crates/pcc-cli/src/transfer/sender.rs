@@ -21,7 +21,7 @@ use noq::{ClientConfig, Connection, Endpoint, PathId, RecvStream, TransportConfi
 use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -109,6 +109,8 @@ struct Sender {
     there: usize,
     last_contact: Instant,
     patience: Duration,
+    /// Whether there is somebody to hear of the end.
+    is_connected: Arc<AtomicBool>,
 }
 
 /// Sends, and keeps trying until it is done or hopeless.
@@ -140,8 +142,9 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
         there: 0,
         last_contact: now,
         patience,
+        is_connected: Arc::default(),
     };
-    let endpoint = sender.endpoint.clone();
+    let (endpoint, is_connected) = (sender.endpoint.clone(), sender.is_connected.clone());
     // It outlives the close: a connection that is dropped before would give no reason.
     let work = sender.keep_trying(source);
     tokio::pin!(work);
@@ -154,8 +157,10 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
         // Whichever connection there still is.
         endpoint.close(noq::VarInt::from_u32(failure.kind.code().into()), failure.message.as_bytes());
     }
-    // The last packet, which tells the other side, must get out.
-    let _ = tokio::time::timeout(Duration::from_secs(2), endpoint.wait_idle()).await;
+    if is_connected.load(Ordering::Relaxed) {
+        // The last packet, which tells the other side, must get out.
+        let _ = tokio::time::timeout(Duration::from_secs(2), endpoint.wait_idle()).await;
+    }
     result
 }
 
@@ -261,7 +266,9 @@ impl Sender {
 
     /// The source comes back, with what was learnt about it. An error means that it did not.
     async fn attempt(&mut self, source: Source) -> Result<(Source, End)> {
-        let connection = match connecting::connect(&self.endpoint, &self.config, &self.ticket.addresses).await {
+        let left = self.patience.saturating_sub(self.last_contact.elapsed());
+        self.is_connected.store(false, Ordering::Relaxed);
+        let connection = match connecting::connect(&self.endpoint, &self.config, &self.ticket.addresses, left).await {
             Ok(connection) => connection,
             // The ticket was good before: who refuses it now is a receiver that ends, or has not started again.
             Err(failure) if failure.kind == Kind::WrongTicket && self.started.is_some() => {
@@ -269,6 +276,7 @@ impl Sender {
             }
             Err(failure) => return Ok((source, failure.into())),
         };
+        self.is_connected.store(true, Ordering::Relaxed);
         let before = self.last_contact;
         let (source, result) = self.transfer(&connection, source).await?;
         // A receiver that is busy with others turns everybody away without an answer.
@@ -314,7 +322,15 @@ impl Sender {
         let total = source.manifest.bytes;
         let (batches, queue) = mpsc::channel(READ_AHEAD);
         let (read, heard) = (source.blocks_read.clone(), Cell::new(0));
-        let progress = || (heard.get(), read.load(Ordering::Relaxed), connection.stats().frame_tx.stream);
+        let answered = Cell::new((0, 0));
+        let progress = || {
+            let stats = connection.stats();
+            // What is sent again and again to somebody who doesn't answer is no progress.
+            if stats.frame_rx.acks != answered.get().0 {
+                answered.set((stats.frame_rx.acks, stats.frame_tx.stream));
+            }
+            (heard.get(), read.load(Ordering::Relaxed), answered.get().1)
+        };
         let give_up = self.listed_again == LISTED_AGAIN;
         let reader = blocking(move || {
             let mut source = source;

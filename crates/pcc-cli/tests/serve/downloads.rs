@@ -2,6 +2,7 @@
 
 use crate::common::{names, pcc};
 use crate::support::{SIZE, SLOW, Server, Site, has, lossy};
+use std::time::{Duration, Instant};
 
 #[test]
 fn the_same_bytes_arrive() {
@@ -40,16 +41,29 @@ fn only_the_right_server_is_asked() {
     let server = site.serve(&[]);
     let (url, out) = (format!("https://localhost:{}/file", server.port()), site.beside("out"));
     let get = |how: &[&str], code: i32| {
-        pcc(&[&["get", &url, "-o", &out, "--overwrite", "--timeout", "1"], how].concat()).exits(code)
+        let mut get = pcc(&[&["get", &url, "-o", &out, "--overwrite", "--timeout", "1"], how].concat());
+        get.exits(code);
+        get.stderr()
     };
     get(&[], 16);
     get(&["--ca", &Site::new().beside("cert.pem")], 16);
-    get(&["--pin", "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="], 16);
+    let error = get(&["--pin", "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="], 16);
+    let pin = server.pcc.event("serving")["pin"].as_str().unwrap().to_owned();
+    assert!(error.contains(&format!("its key is {pin}, and not the one that --pin names")), "{error}");
     get(&["--pin", "sha256//AAAA"], 2);
     get(&["--ca", &site.beside("key.pem")], 2);
+    pcc(&["get", &url, "-o", &out, "--timeout", "0"]).exits(2);
     assert!(!std::fs::exists(&out).unwrap());
-    let pin = server.pcc.event("serving")["pin"].as_str().unwrap().to_owned();
     get(&["--pin", &pin], 0);
+
+    // A certificate of an authority is no server's.
+    let authority = Site::of_authority();
+    authority.file("file", 10, 1);
+    let server = authority.serve(&[]);
+    let mut get = authority.get(server.port(), "file", "out", &[]);
+    get.exits(16);
+    let message = get.event("error")["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("(CA:TRUE)") && message.contains("--pin"), "{message}");
 
     // Without a certificate of the user's it makes one.
     let server = Server::new(pcc(&["serve", &site.beside("root"), "--json", "--listen", "127.0.0.1:0"]));
@@ -77,8 +91,10 @@ fn what_is_not_there_or_is_there_already() {
     nowhere.exits(6);
     assert!(nowhere.stderr().contains("cannot find nobody.invalid"), "{}", nowhere.stderr());
     pcc(&["get", "https://localhost/file", "-o", "-"]).exits(2);
+    let began = Instant::now();
     let mut nobody = site.get(1, "file", "other", &["--timeout", "1"]);
     nobody.exits(6);
+    assert!(began.elapsed() < Duration::from_secs(5), "as long as --timeout says: {:?}", began.elapsed());
     assert!(nobody.event("error")["message"].as_str().unwrap().contains("UDP"));
 }
 

@@ -29,12 +29,22 @@ pub struct Site {
 impl Site {
     /// An empty folder.
     pub fn new() -> Site {
+        Site::with(|_| {})
+    }
+
+    /// The same with a certificate that is an authority's, as openssl makes them.
+    pub fn of_authority() -> Site {
+        Site::with(|certificate| certificate.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained))
+    }
+
+    fn with(change: impl FnOnce(&mut rcgen::CertificateParams)) -> Site {
         let dir = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(dir.path().join("root")).expect("a folder");
         let key = rcgen::KeyPair::generate().expect("a key");
         let names = ["localhost", "127.0.0.1"].map(str::to_owned);
-        let certificate =
-            rcgen::CertificateParams::new(names).expect("names").self_signed(&key).expect("a certificate");
+        let mut params = rcgen::CertificateParams::new(names).expect("names");
+        change(&mut params);
+        let certificate = params.self_signed(&key).expect("a certificate");
         std::fs::write(dir.path().join("cert.pem"), pem("CERTIFICATE", certificate.der())).expect("write");
         std::fs::write(dir.path().join("key.pem"), pem("PRIVATE KEY", &key.serialize_der())).expect("write");
         Site { dir }
