@@ -1,7 +1,7 @@
 //! Which blocks or entries are there.
 
 /// One bit per block or entry.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Bitmap {
     words: Vec<u64>,
     len: u64,

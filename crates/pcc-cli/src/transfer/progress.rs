@@ -48,7 +48,7 @@ pub enum Event<'a> {
         /// Files that have arrived, or were there already.
         files: usize,
         bytes: u64,
-        /// Files, empty ones aside, that were there already.
+        /// Files that were there already.
         there: usize,
         /// Files that have not arrived, and what the sender left out, as far as this side knows of it.
         missing: usize,

@@ -424,7 +424,7 @@ impl Sender {
                     if self.started.is_none() {
                         self.started = Some(Instant::now());
                         let entries = (0u64..).zip(&manifest.entries);
-                        self.there = entries.filter(|(n, entry)| entry.size() > 0 && finished.get(*n)).count();
+                        self.there = entries.filter(|(n, entry)| entry.is_file() && finished.get(*n)).count();
                     }
                     return Ok((Had { blocks: have, files: finished, there }, control, bytes));
                 }

@@ -89,7 +89,7 @@ pub struct Summary {
     pub files: usize,
     /// Their bytes.
     pub bytes: u64,
-    /// Files, empty ones aside, that were there already.
+    /// Files that were there already.
     pub there: usize,
     /// Those of the bytes that came over the network.
     pub moved: u64,

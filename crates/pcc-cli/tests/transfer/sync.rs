@@ -41,6 +41,36 @@ fn what_is_there_is_not_sent_again() {
     assert_eq!(tree(&root)[1..], tree(&p.to.join("tree"))[1..]);
 }
 
+#[test]
+fn empty_files_stay_too() {
+    let p = place();
+    let (root, there) = (p.from.join("tree"), p.to.join("tree"));
+    fs::create_dir(&root).unwrap();
+    for name in ["empty", "touched", "filled"] {
+        write_file(&root.join(name), 0, 1);
+    }
+    let inodes = || ["empty", "touched", "filled"].map(|name| there.join(name).metadata().unwrap().ino());
+    let again = |options: &[&str]| {
+        let mut recv = receiver(&p.to, &[&["--json"], options].concat());
+        let mut send = sender(&[&root], &recv.ticket(), &["--json"]);
+        send.exits(0);
+        recv.exits(0);
+        assert_eq!(tree(&root), tree(&there));
+        let [sent, received] = [&send, &recv].map(|side| side.event("done")["there"].as_u64().unwrap());
+        assert_eq!(sent, received);
+        (received, inodes())
+    };
+    let (at_first, first) = again(&[]);
+    assert_eq!((at_first, again(&["--sync"])), (0, (3, first)));
+    fs::write(there.join("filled"), "content").unwrap();
+    touch(&there.join("touched"), 1_000_000_000);
+    let (stayed, second) = again(&["--sync", "--checksum"]);
+    assert_eq!((stayed, second[..2] == first[..2], second[2] == first[2]), (2, true, false));
+    touch(&there.join("touched"), 1_000_000_000);
+    let (stayed, third) = again(&["--sync"]);
+    assert_eq!((stayed, third[0] == second[0], third[1] == second[1]), (2, true, false));
+}
+
 /// Gives a file another time.
 fn touch(path: &Path, seconds: u64) {
     let then = FileTimes::new().set_modified(UNIX_EPOCH + Duration::from_secs(seconds));

@@ -14,7 +14,7 @@ use super::bitmap::Bitmap;
 use super::blocks;
 use super::in_place::{Same, may_stay};
 use super::journal::{Journal, RESET};
-use super::manifest::{Entry, Manifest};
+use super::manifest::{Entry, Manifest, What};
 use super::protocol::Record;
 use super::rules::Rules;
 use super::staging::{Holder, Staging};
@@ -125,6 +125,10 @@ impl Store {
         }
     }
 
+    fn is_empty_file(&self, file: u32) -> bool {
+        matches!(self.manifest.entries[file as usize].what, What::File { size: 0, .. })
+    }
+
     fn size(&self, file: u32) -> u64 {
         self.manifest.entries[file as usize].size()
     }
@@ -170,10 +174,14 @@ impl Store {
         there.map(|block| blocks::length(self.size(file), block) as u64).sum()
     }
 
-    /// Files of which all is here, empty ones aside.
+    /// Files of which all is here; of empty ones, those that were in their place before, by their time.
     pub fn finished_files(&self) -> usize {
         let files = 0..self.manifest.entries.len() as u32;
-        files.filter(|&file| self.size(file) > 0 && self.finished.get(file.into())).count()
+        let is_here = |&file: &u32| match self.size(file) {
+            0 => self.in_place.get(&file) == Some(&Same::ByTime),
+            _ => self.finished.get(file.into()),
+        };
+        files.filter(is_here).count()
     }
 
     /// What is not here when all else is, and why.
@@ -277,9 +285,13 @@ impl Store {
         self.have.runs()
     }
 
-    /// The entries that are complete, as runs.
+    /// The entries that are complete, as runs; without empty files that were not here before.
     pub fn finished_runs(&self) -> Vec<(u64, u64)> {
-        self.finished.runs()
+        let mut finished = self.finished.clone();
+        let files = 0..self.manifest.entries.len() as u32;
+        let is_new = |&file: &u32| self.is_empty_file(file) && !self.in_place.contains_key(&file);
+        files.filter(is_new).for_each(|file| finished.set(file.into(), false));
+        finished.runs()
     }
 
     /// Whether all is verified and names may have been given.

@@ -6,7 +6,6 @@ use crate::transfer::commit;
 use crate::transfer::disk::{Disk, RealDisk};
 use crate::transfer::in_place::{Same, is_in_place};
 use crate::transfer::journal::{COMMITTED, NEW_FOLDER};
-use crate::transfer::manifest::What;
 use crate::transfer::protocol::Record;
 use crate::transfer::rules::Rules;
 
@@ -40,7 +39,7 @@ impl Store {
             return Ok(());
         }
         for file in 0..self.manifest.entries.len() as u32 {
-            if matches!(self.manifest.entries[file as usize].what, What::File { size: 0, .. }) {
+            if self.is_empty_file(file) && !self.in_place.contains_key(&file) {
                 self.file(file)?;
             }
         }

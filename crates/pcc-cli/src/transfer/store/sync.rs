@@ -12,13 +12,28 @@ use std::os::unix::fs::FileExt;
 
 impl Store {
     /// Takes files that are in their place already, by size and time, for received. If contents are to be compared, hashes
-    /// what is there instead, and tells how many bytes of how many it has looked at.
+    /// what is there instead, and tells how many bytes of how many it has looked at. Of empty files there is nothing to
+    /// compare but their length.
     pub fn take_what_is_there(&mut self, checksum: bool, mut progress: impl FnMut(u64, u64)) {
         if self.is_committed() {
             return;
         }
         let files = 0..self.manifest.entries.len() as u32;
-        let missing: Vec<u32> = files.filter(|&file| !self.finished.get(file.into())).collect();
+        let (empty, others): (Vec<u32>, Vec<u32>) = files.partition(|&file| self.is_empty_file(file));
+        for file in empty {
+            let entry = &self.manifest.entries[file as usize];
+            let same = match checksum {
+                false => in_place::is_in_place(&self.staging, entry).then_some(Same::ByTime),
+                true => in_place::open_in_place(&self.staging, entry)
+                    .ok()
+                    .and_then(|(_, identity)| (identity.size() == 0).then_some(Same::ByContent(identity))),
+            };
+            match same {
+                Some(same) => drop(self.in_place.insert(file, same)),
+                None => drop(self.in_place.remove(&file)),
+            }
+        }
+        let missing: Vec<u32> = others.into_iter().filter(|&file| !self.finished.get(file.into())).collect();
         let total = missing.iter().map(|&file| self.size(file)).sum();
         let mut seen = 0;
         for file in missing {

@@ -73,7 +73,7 @@ fn a_cut_journal_loses_only_its_last_line() {
 
     let mut store = resume(dir.path());
     assert_eq!(store.block_runs(), [(0, 1), (4, 1)]);
-    assert_eq!(store.finished_runs(), [(1, 1)]);
+    assert!(store.finished_runs().is_empty(), "the empty file was not here before: {:?}", store.finished_runs());
     assert_eq!(store.stored(), 2 * BLOCK);
     for block in [1, 2, 3, 5] {
         put(&mut store, 0, block, &whole).unwrap();
