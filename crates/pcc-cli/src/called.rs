@@ -22,13 +22,23 @@ pub fn renamed(command: Command, name: &str) -> Command {
 fn with_texts(command: Command, name: &str) -> Command {
     let changed = |text: Option<&StyledStr>| {
         let text = text?.to_string();
-        let words = [" ", "`", "("].map(|before| (format!("{before}{NAME} "), format!("{before}{name} ")));
+        let words = [" ", "`", "(", "'"].map(|before| (format!("{before}{NAME} "), format!("{before}{name} ")));
         Some(words.iter().fold(text, |text, (old, new)| text.replace(old, new)))
     };
     let about = changed(command.get_about());
     let long_about = changed(command.get_long_about());
     let after = changed(command.get_after_help());
     let long_after = changed(command.get_after_long_help());
+    let command = command.mut_args(|mut arg| {
+        let (help, long_help) = (changed(arg.get_help()), changed(arg.get_long_help()));
+        if let Some(text) = help {
+            arg = arg.help(text);
+        }
+        if let Some(text) = long_help {
+            arg = arg.long_help(text);
+        }
+        arg
+    });
     let mut command = command.mut_subcommands(|command| with_texts(command, name));
     // A text that isn't there must not become an empty one.
     if let Some(text) = about {
@@ -49,10 +59,13 @@ fn with_texts(command: Command, name: &str) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Arg;
 
     #[test]
     fn examples_have_the_name_too() {
-        let inner = Command::new("lab").after_help("Examples:\n  pcc lab\n  sudo pcc lab, see `pcc tcp`; pccx");
+        let of_pcc = Arg::new("x").long("x").help("As 'pcc tcp -x' has it (pcc tcp)");
+        let inner =
+            Command::new("lab").after_help("Examples:\n  pcc lab\n  sudo pcc lab, see `pcc tcp`; pccx").arg(of_pcc);
         let mut command = renamed(Command::new(NAME).about("Runs pcc").subcommand(inner), "pcc-transport");
         command.build();
         assert_eq!(command.get_name(), "pcc-transport");
@@ -60,5 +73,8 @@ mod tests {
         let expected = "Examples:\n  pcc-transport lab\n  sudo pcc-transport lab, see `pcc-transport tcp`; pccx";
         assert_eq!(lab.get_after_help().unwrap().to_string(), expected);
         assert!(lab.get_after_long_help().is_none());
+        let x = lab.get_arguments().find(|arg| arg.get_id() == "x").unwrap();
+        assert_eq!(x.get_help().unwrap().to_string(), "As 'pcc-transport tcp -x' has it (pcc-transport tcp)");
+        assert!(x.get_long_help().is_none());
     }
 }
