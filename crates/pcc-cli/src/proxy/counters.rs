@@ -28,7 +28,7 @@ impl Counters {
         self.dropped.fetch_add(datagrams, Ordering::Relaxed);
     }
 
-    /// A program got no tunnel or flow.
+    /// A program got no tunnel or flow, for whatever reason: it may not, there is no place, or the target doesn't answer.
     pub fn denied(&self) {
         self.denied.fetch_add(1, Ordering::Relaxed);
     }
@@ -55,7 +55,11 @@ impl Counters {
                 "Datagrams of flows and associations that ended that were dropped",
                 load(&self.dropped),
             ),
-            ("denied_total", "Connections and flows of programs that could not be opened", load(&self.denied)),
+            (
+                "denied_total",
+                "Connections and flows of programs that were refused or could not be opened",
+                load(&self.denied),
+            ),
             (
                 "refused_total",
                 "Log lines about others that were turned away for lack of the ticket or a place",

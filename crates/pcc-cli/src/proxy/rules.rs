@@ -36,6 +36,10 @@ impl FromStr for Allowed {
             "*" => None,
             port => Some(port.parse().ok().filter(|port| *port > 0).ok_or_else(wanted)?),
         };
+        if host.contains('*') {
+            let all = "only a port can be *; all hosts, private ones too, are 0.0.0.0/0:* and [::/0]:*";
+            return Err(format!("{text:?}: {all}"));
+        }
         let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
         let network =
             |text: &str| text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from)).ok().map(canonical);
@@ -183,6 +187,13 @@ mod tests {
         for text in ["camera", "camera:0", "camera:x", "[camera]:1", "10.0.0.0/33:1", "fd00::/8:443", ":80"] {
             let error = text.parse::<Allowed>().unwrap_err();
             assert!(error.contains(text), "{error}");
+        }
+        for text in ["*:*", "*:22", "*.lan:80"] {
+            let error = text.parse::<Allowed>().unwrap_err();
+            assert!(error.contains("0.0.0.0/0:* and [::/0]:*"), "{error}");
+        }
+        for all in ["0.0.0.0/0:*", "[::/0]:*"] {
+            assert!(all.parse::<Allowed>().is_ok(), "{all}");
         }
         for network in ["10.0.0.0/33:1", "[fd00::/129]:443"] {
             assert!(network.parse::<Allowed>().unwrap_err().contains("NETWORK:PORT"));
