@@ -412,7 +412,21 @@ fn what_can_be_kept_is_kept_and_the_rest_named() {
     let _socket = std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
     let mut list = start(sender_command(&[&root], &["--dry-run", "--exclude", "python"]));
     list.exits(15);
-    assert_eq!(list.lines(), ["tree", "tree/units", "tree/units/dev-disk-by\\x2duuid.swap", "tree/units/out"]);
+    assert_eq!(
+        list.lines(),
+        [
+            "     folder  tree",
+            "     folder  tree/units",
+            "      100 B  tree/units/dev-disk-by\\x2duuid.swap",
+            "       link  tree/units/out"
+        ]
+    );
+    assert!(list.stderr().contains("1 file, 100 B\n"), "{}", list.stderr());
+    let hidden = p.file("a\x1b\\", 1);
+    let mut json = start(sender_command(&[&hidden], &["--dry-run", "--json"]));
+    json.exits(0);
+    assert_eq!(json.event("entry")["path"], "a\x1b\\", "as it is");
+    assert_eq!((json.event("total")["files"].as_u64(), json.event("total")["bytes"].as_u64()), (Some(1), Some(1)));
     assert!(list.stderr().contains("\"tree/socket\" is left out"), "{}", list.stderr());
     start(sender_command(&[&root], &["--dry-run", "--strict"])).exits(11);
     let mut recv = receiver(&p.to.join("second"), &[]);

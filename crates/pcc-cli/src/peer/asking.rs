@@ -50,9 +50,10 @@ pub fn ticket_at_hand(file: Option<&Path>, printed_by: &str) -> anyhow::Result<S
 }
 
 fn first_line(from: impl BufRead) -> std::io::Result<String> {
-    let mut line = String::new();
-    from.take(MAX_LEN).read_line(&mut line)?;
-    Ok(line)
+    let mut line = Vec::new();
+    from.take(MAX_LEN).read_until(b'\n', &mut line)?;
+    // What is no text is no ticket, which is said where it is parsed.
+    Ok(String::from_utf8_lossy(&line).into_owned())
 }
 
 /// Refuses a command line with a ticket in it, perhaps with a typo, before anything else could say what is wrong with it, and show it.

@@ -105,6 +105,10 @@ impl Candidates {
                 self.waiting.drain(..).for_each(|other| wire::close(&other.peer.connection, &failure));
                 return Ok((chosen.address, chosen.peer));
             }
+            if typed.is_empty() && !line.trim().is_empty() {
+                let message = "this is no code: it consists of the digits that pcc send shows";
+                reporter.event(&Event::Note { message });
+            }
             if !typed.is_empty() {
                 let message = "no sender that is connected shows this code. If it is the one that your sender shows now, \
                     somebody else may be in its place: press Ctrl-C, and run pcc recv again for a new ticket";

@@ -17,8 +17,10 @@ pub fn run(paths: &[PathBuf], selection: &Selection, strict: bool, reporter: &Re
             What::File { .. } => "file",
             What::Link { .. } => "link",
         };
-        reporter.event(&Event::Entry { path: entry.shown(), kind, size: entry.size() });
+        let path = String::from_utf8_lossy(&entry.path);
+        reporter.event(&Event::Entry { path: &path, kind, size: entry.size() });
     }
+    reporter.event(&Event::Total { files: source.manifest.files, bytes: source.manifest.bytes });
     for message in &source.left_out {
         reporter.event(&Event::Note { message });
     }

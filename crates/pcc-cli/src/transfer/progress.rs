@@ -1,6 +1,6 @@
 //! What the user sees: a progress bar on a terminal, plain lines elsewhere, JSON lines for scripts.
 
-use crate::failure::{Failure, Kind, Result};
+use crate::failure::{Failure, Kind, Result, printable};
 use crate::output::{hand_over, json_lines, leads_nowhere, show};
 use crate::peer::endpoint::shown;
 use crate::progress::{Look, Progress, Rates, rate};
@@ -22,7 +22,9 @@ const LOOK: Look = Look { template: "{bar:30} {bytes}/{total_bytes} {msg} ETA {e
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event<'a> {
     /// Something that would be sent.
-    Entry { path: String, kind: &'static str, size: u64 },
+    Entry { path: &'a str, kind: &'static str, size: u64 },
+    /// How much would be sent.
+    Total { files: usize, bytes: u64 },
     /// The receiver is ready.
     Ticket { ticket: &'a str, addresses: &'a [SocketAddr], resuming: bool },
     /// Blocks of an earlier attempt are hashed again.
@@ -158,10 +160,12 @@ impl Reporter {
             Event::Checking { bytes, total } => {
                 self.show("checking what is there", &Snapshot { stored: *bytes, total: *total, ..Snapshot::default() });
             }
-            Event::Entry { path, .. } => {
+            Event::Entry { path, kind, size } => {
+                let size = if *kind == "file" { HumanBytes(*size).to_string() } else { (*kind).to_owned() };
                 // Whoever stopped reading has seen enough.
-                let _ = show(&format!("{path}\n"));
+                let _ = show(&format!("{size:>11}  {}\n", printable(path.as_bytes())));
             }
+            Event::Total { files, bytes } => self.line(&format!("{}, {}", counted(*files), HumanBytes(*bytes))),
             Event::Confirm { code, .. } => {
                 self.line(&format!("code {code}: the receiver's user is asked for it; tell them, but nobody else"));
             }
@@ -172,7 +176,7 @@ impl Reporter {
             Event::Start { files, bytes, have } => {
                 let there =
                     if *have > 0 { format!(", {} of it there already", HumanBytes(*have)) } else { String::new() };
-                self.line(&format!("{files} files, {}{there}", HumanBytes(*bytes)));
+                self.line(&format!("{}, {}{there}", counted(*files), HumanBytes(*bytes)));
             }
             Event::Progress(snapshot) => {
                 let loss =
@@ -194,7 +198,8 @@ impl Reporter {
                 let of_it = of_it(*bytes, Some(*there), *missing, Some(*moved));
                 let rate = rate(*bits_per_second);
                 self.line(&format!(
-                    "done: {files} files, {of_it} in {seconds:.1} s ({rate}), all verified as they were read"
+                    "done: {}, {of_it} in {seconds:.1} s ({rate}), all verified as they were read",
+                    counted(*files)
                 ));
             }
             Event::Transfer {
@@ -213,7 +218,8 @@ impl Reporter {
                 let of_it = of_it(*bytes, *there, *missing, *moved);
                 let at = bits_per_second.map_or(String::new(), |bits| format!(" ({})", rate(bits)));
                 let why = reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-                let line = format!("{date} {sender} {result}: {files} files, {of_it} in {seconds:.1} s{at}{why}");
+                let files = counted(*files);
+                let line = format!("{date} {sender} {result}: {files}, {of_it} in {seconds:.1} s{at}{why}");
                 self.line(&line);
             }
             Event::Listening { kind, address } => self.line(&format!("{kind}: listening on {address}")),
@@ -281,6 +287,11 @@ impl Reporter {
     }
 }
 
+/// So many files.
+fn counted(files: usize) -> String {
+    if files == 1 { "1 file".to_owned() } else { format!("{files} files") }
+}
+
 /// How much it was, and what became of it, as far as that is known.
 fn of_it(bytes: u64, there: Option<usize>, missing: usize, moved: Option<u64>) -> String {
     let mut text = HumanBytes(bytes).to_string();
@@ -306,6 +317,11 @@ mod tests {
         let all = of_it(4096, Some(3), 2, Some(2048));
         assert_eq!(all, "4.00 KiB, 3 of them there already, 2.00 KiB of it moved, 2 missing");
         assert_eq!(of_it(4096, None, 0, None), "4.00 KiB");
+    }
+
+    #[test]
+    fn one_file_is_no_files() {
+        assert_eq!([0, 1, 2].map(counted), ["0 files", "1 file", "2 files"]);
     }
 
     #[test]

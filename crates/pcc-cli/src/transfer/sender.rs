@@ -6,7 +6,7 @@ use super::manifest::{Entry, What};
 use super::progress::{Event, INTERVAL, Reporter, Snapshot};
 use super::protocol::{self, Answer, BATCH, Hello, MAX_MESSAGE};
 use super::selection::Selection;
-use super::source::{Batch, CHANGED, Had, Source};
+use super::source::{Batch, Had, Source};
 use super::stall::{self, Look, stalled};
 use crate::failure::{Failure, Kind, Result};
 use crate::peer::connecting;
@@ -251,8 +251,8 @@ impl Sender {
             (files, bytes) = (files - usize::from(entry.is_file()), bytes - entry.size());
         }
         for &file in &changed {
-            let message =
-                format!("\"{}\" arrived empty, as it was at first: {CHANGED}", entries[file as usize].shown());
+            let (name, why) = (entries[file as usize].shown(), &source.trouble[&file]);
+            let message = format!("\"{name}\" arrived empty, as it was at first: {why}");
             self.reporter.event(&Event::Note { message: &message });
         }
         let seconds = self.started.map_or(0.0, |started| started.elapsed().as_secs_f64());
@@ -291,7 +291,10 @@ impl Sender {
                     End::Complete(without)
                 }
                 Err(Stop::ListAgain) => {
-                    let reason = "files changed while they were sent; the sender lists them again";
+                    let reason = match self.strict {
+                        true => "files changed while they were sent, and the sender gave up, as --strict wants",
+                        false => "files changed while they were sent; the sender lists them again",
+                    };
                     wire::close(&connection, &Failure::new(Kind::Source, reason));
                     End::ListAgain
                 }

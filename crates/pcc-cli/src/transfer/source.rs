@@ -85,7 +85,9 @@ enum FileRead {
 }
 
 /// Why a file is not sent as it was listed.
-pub const CHANGED: &str = "it changed while it was sent";
+const CHANGED: &str = "it changed while it was sent";
+/// Why a file is not sent at all.
+const GONE: &str = "it was removed before all of it was sent";
 
 impl Source {
     /// Lists what is below the given paths.
@@ -161,9 +163,14 @@ impl Source {
     fn changed(&mut self, file: u32, entry: &Entry) -> Option<String> {
         match self.opener.open(file, entry) {
             Ok(Some(_)) => None,
-            Ok(None) => Some(CHANGED.to_owned()),
+            Ok(None) => Some(self.not_as_listed(file, entry)),
             Err(e) => Some(e.to_string()),
         }
+    }
+
+    /// What became of a file that is not what was listed.
+    fn not_as_listed(&mut self, file: u32, entry: &Entry) -> String {
+        if self.opener.is_gone(file, entry) { GONE } else { CHANGED }.to_owned()
     }
 
     fn read_file(
@@ -177,7 +184,7 @@ impl Source {
         let size = entry.size();
         let (opened, metadata) = match self.opener.open(file, entry) {
             Ok(Some(opened)) => opened,
-            Ok(None) => return FileRead::Trouble(CHANGED.to_owned()),
+            Ok(None) => return FileRead::Trouble(self.not_as_listed(file, entry)),
             Err(e) => return FileRead::Trouble(e.to_string()),
         };
         let mut holes = Holes::new(&opened, &metadata);
@@ -209,8 +216,10 @@ impl Source {
             // Before it is handed on: with the last block the receiver may have all it needs.
             let is_hole = match read.and_then(|()| Ok((identity.is(&opened)?, is_hole?))) {
                 Ok((true, is_hole)) => is_hole,
-                Ok((false, _)) => return FileRead::Trouble(CHANGED.to_owned()),
-                Err(e) if e.kind() == ErrorKind::UnexpectedEof => return FileRead::Trouble(CHANGED.to_owned()),
+                Ok((false, _)) => return FileRead::Trouble(self.not_as_listed(file, entry)),
+                Err(e) if e.kind() == ErrorKind::UnexpectedEof => {
+                    return FileRead::Trouble(self.not_as_listed(file, entry));
+                }
                 Err(e) => return FileRead::Trouble(e.to_string()),
             };
             hash = blocks::hash(size, block, &data);

@@ -254,7 +254,7 @@ impl Listing {
         match kind {
             FileType::Symlink if selection.links == Links::Skip => Ok(()),
             FileType::Symlink => {
-                check_path(path)?;
+                check_path(path).map_err(|why| format!("it {why}"))?;
                 let target = readlinkat(folder, name, Vec::new()).map_err(|e| io::Error::from(e).to_string())?;
                 self.push(path.to_vec(), What::Link { target: target.into_bytes() }, None);
                 Ok(())
@@ -263,7 +263,7 @@ impl Listing {
             kind => {
                 // Opening a device can do something.
                 check_kind(matches!(kind, FileType::RegularFile | FileType::Directory))?;
-                check_path(path)?;
+                check_path(path).map_err(|why| format!("it {why}"))?;
                 if is_followed {
                     check_staging(&self.full(path))?;
                 }
@@ -354,6 +354,11 @@ impl Opener {
         };
         let metadata = opened.metadata()?;
         Ok((metadata.is_file() && Identity::of(&metadata) == identity).then_some((opened, metadata)))
+    }
+
+    /// Whether nothing is there any more.
+    pub fn is_gone(&mut self, file: u32, entry: &Entry) -> bool {
+        matches!(self.reach(self.root(file), entry), Err(e) if e.kind() == io::ErrorKind::NotFound)
     }
 
     fn reach(&mut self, root: usize, entry: &Entry) -> io::Result<File> {

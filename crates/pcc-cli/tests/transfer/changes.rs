@@ -83,6 +83,8 @@ fn a_file_that_changes_while_it_is_read_ends_a_strict_transfer() {
     assert!(send.event("error")["message"].as_str().unwrap().contains("changed while they were sent"));
     assert!(send.events("note").iter().any(|note| note["message"].as_str().unwrap().contains("\"log\"")));
     assert!(!p.to.join("log").exists());
+    let reason = recv.event("lost")["reason"].as_str().unwrap().to_owned();
+    assert!(reason.contains("the sender gave up"), "{reason}");
     recv.kill();
 }
 

@@ -45,6 +45,9 @@ fn tickets_that_cannot_be_read() {
     sender(&[&file], "hello", &[]).exits(3);
     sender(&[&file], &ticket.replacen("pcc1", "pcc2", 1), &[]).exits(5);
     pcc(&["send", "x"]).exits(2);
+    let junk = p.from.join("junk");
+    fs::write(&junk, [0xff, 0, 0x80]).unwrap();
+    pcc(&["send", file.to_str().unwrap(), "--ticket-file", junk.to_str().unwrap()]).exits(3);
 }
 
 #[test]
