@@ -1,6 +1,7 @@
 //! What is wrong with a scenario that the types of its keys can't tell.
 
 use super::error::ScenarioError;
+use super::fault::check_text;
 use super::file::Scenario;
 use crate::link::Change;
 use crate::sim::HEADER_BYTES;
@@ -9,14 +10,6 @@ use std::path::Path;
 
 /// What is wrong with a time that never comes.
 const AT_END: &str = "this must be before the end, which is at duration";
-
-/// Whether a text can be shown everywhere: a control character would be a command to a terminal, and has no place in XML.
-pub(super) fn check_text(text: &str) -> Result<(), String> {
-    match text.chars().find(|c| c.is_control()) {
-        Some(control) => Err(format!("the character {} can't be shown", control.escape_unicode())),
-        None => Ok(()),
-    }
-}
 
 /// The most random changes of a link.
 const MAX_CHANGES: u128 = 1_000_000;

@@ -22,3 +22,11 @@ pub(super) fn no_such(what: &str, name: &str, known: &[&str]) -> String {
         false => format!("there is no {what} \"{name}\"; known are {}", known.join(", ")),
     }
 }
+
+/// Whether a text can be shown everywhere: a control character would be a command to a terminal, and has no place in XML.
+pub(super) fn check_text(text: &str) -> Result<(), String> {
+    match text.chars().find(|c| c.is_control()) {
+        Some(control) => Err(format!("the character {} can't be shown", control.escape_unicode())),
+        None => Ok(()),
+    }
+}

@@ -1,8 +1,7 @@
 //! Many cases from one scenario: every combination of the values of its sweeps.
 
-use super::check::check_text;
 use super::error::ScenarioError;
-use super::fault::no_such;
+use super::fault::{check_text, no_such};
 use serde::Deserialize;
 use toml::{Table, Value};
 
