@@ -116,5 +116,5 @@ fn what_stacks_can_not_do_is_refused() {
     assert!(error.starts_with("flow.1.controller: there is no controller \"vivacious\""), "{error}");
     let video = pcc_lab::sim::Video { bitrate: pcc::Rate::from_mbps(1.0), chunk: SECOND, buffer: SECOND };
     let error = refusal(&host, tcp("cubic", vec![TrafficFlow { app: App::Video(video), ..bulk() }]));
-    assert_eq!(error, "flow.1.app: a video runs on the simulator only");
+    assert_eq!(error, "flow.1.video: a video runs on the simulator only");
 }
