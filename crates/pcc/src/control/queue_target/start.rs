@@ -3,7 +3,7 @@
 use super::config::StartConfig;
 use super::rounds::Round;
 
-/// Round trips in which nothing ends start-up but a long queue: too few packets tell of loss or growth.
+/// Round trips in which nothing ends start-up: too few packets tell of loss or growth.
 const FIRST_ROUNDS: u32 = 3;
 /// A delivery rate that grew by this is no sign of a full path.
 const GROWS: f64 = 1.25;
