@@ -535,11 +535,8 @@ fn a_receiver_that_is_not_there() {
     assert!(send.stderr().contains("gave up after 1 s"), "{}", send.stderr());
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     sender(&[&file], &ticket, &["--timeout", "0"]).exits(2);
-    // Nobody has to hear of the end either.
     let mut send = sender(&[&file], &ticket, &["--json"]);
     send.event("lost");
-    let began = Instant::now();
     send.interrupt();
     send.exits(130);
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
 }

@@ -98,7 +98,7 @@ fn distrust(of_tls: Option<&rustls::Error>, reason: &str) -> String {
     let how = "pcc serve prints what --pin takes, and --ca names an authority";
     match of_tls {
         Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
-            format!("its certificate is signed by nobody that is; {how}")
+            format!("nobody who is trusted has signed its certificate; {how}")
         }
         Some(rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(why)))) => {
             match why.downcast_ref() {
