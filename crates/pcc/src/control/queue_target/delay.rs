@@ -221,12 +221,12 @@ impl Delay {
         self.has_background() && self.noise() > NOISE_PART * self.background
     }
 
-    /// Whether all of an excess of so many seconds, which isn't small, may be noise.
+    /// Whether all of an excess of so many seconds, which isn't small, may be noise, and none of it a receiver that waits.
     pub fn may_be_all_noise(&self, excess: f64) -> bool {
-        self.noise() > excess && (self.has_background() || excess * CONSIDERABLE > self.base())
+        self.held_up.noise_of_path() > excess && (self.has_background() || excess * CONSIDERABLE > self.base())
     }
 
-    /// The delay that may be noise.
+    /// The delay that may be noise, of the path or of a receiver that waits for more packets before it acknowledges them.
     pub fn noise(&self) -> f64 {
         self.held_up.noise()
     }
@@ -239,7 +239,7 @@ impl Delay {
     /// A drain has ended, and this remained. What is less than the background halves the difference; so does what is more, as far as
     /// it may be noise. The first one tells all of that, since start-up can't tell noise from what it causes itself.
     pub fn on_drain(&mut self, remains: f64) {
-        let noise = self.noise();
+        let noise = self.held_up.noise_of_path();
         let raised = if self.has_background() { self.background + RAISES * noise } else { 0.0 };
         let most = larger(smaller(raised, MOST_NOISES * noise), larger(noise, self.background));
         let remains = smaller(remains, most).max(0.0);
@@ -250,12 +250,12 @@ impl Delay {
 
     /// No more of what stands is background than may be noise: a queue is others'.
     pub fn keep_noise_only(&mut self) {
-        self.background = smaller(self.background, self.noise());
+        self.background = smaller(self.background, self.held_up.noise_of_path());
     }
 
     /// What stands is noise, as far as it may be.
     pub fn learn_noise(&mut self) {
-        self.background = self.background.max(self.excess().min(self.noise()));
+        self.background = self.background.max(self.excess().min(self.held_up.noise_of_path()));
     }
 
     /// The delay that isn't ours.

@@ -9,7 +9,9 @@ const MEMORY: f64 = 15.0;
 const USUAL_MEMORY: f64 = 800.0;
 /// A receiver waits for so many packets before it acknowledges them (RFC 9000, section 13.2.2; RFC 5681, section 4.2). It waits for the last one,
 /// whose round-trip time counts, and so for none that was held up.
-const TOGETHER: u32 = 2;
+const USUALLY_TOGETHER: u32 = 2;
+/// Receivers that are asked to acknowledge less often wait for more (draft-ietf-quic-ack-frequency), but hardly for more than this.
+const MOST_TOGETHER: u32 = 32;
 /// How many times the usual mean the largest one may be.
 const UNUSUAL: f64 = 5.0;
 
@@ -19,14 +21,22 @@ pub(super) struct HeldUp {
     config: NoiseConfig,
     /// When the newest packet was sent, and when it was acknowledged, in seconds.
     newest: Option<(f64, f64)>,
+    /// How many packets there were.
+    seen: f64,
+    /// By whomever, and by what can't be a receiver that waits for more packets.
+    by_any: Wait,
+    by_path: Wait,
+}
+
+/// How long packets were held up by something, in seconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wait {
     /// How much longer the first of those that arrive together waited than the newest.
     longer: f64,
     /// The mean of that over packets, the largest mean so far, and the usual one.
     mean: f64,
     largest: f64,
     usual: f64,
-    /// How many packets there were.
-    seen: f64,
 }
 
 impl HeldUp {
@@ -47,21 +57,42 @@ impl HeldUp {
             return;
         }
         self.newest = Some((newest, acked));
-        let oldest = if packets > TOGETHER { larger(oldest, before) } else { newest };
-        let (apart, gap, span) = (oldest - before, acked - last, newest - oldest);
-        let first = if gap <= self.config.together * apart { self.longer + apart - gap } else { 0.0 };
-        self.longer = first + span;
-        let (held_up, packets) = (first + span / 2.0, f64::from(packets));
-        self.mean = decayed(self.mean + (held_up - self.mean) * packets / (packets + MEMORY));
-        self.largest = larger(self.largest, self.mean);
+        let (oldest, gap, together) = (larger(oldest, before), acked - last, self.config.together);
+        let (number, packets) = (packets, f64::from(packets));
         self.seen += packets;
-        self.usual =
-            decayed(self.usual + (held_up - self.usual) * packets / smaller(self.seen, packets + USUAL_MEMORY));
+        for (wait, most) in [(&mut self.by_any, USUALLY_TOGETHER), (&mut self.by_path, MOST_TOGETHER)] {
+            let oldest = if number > most { oldest } else { newest };
+            wait.add(oldest - before, newest - oldest, gap, together, packets, self.seen);
+        }
     }
 
     /// The delay that may be noise.
     pub fn noise(&self) -> f64 {
-        self.config.reach * smaller(self.largest, UNUSUAL * self.usual)
+        self.config.reach * self.by_any.usual()
+    }
+
+    /// The same without what a receiver adds that waits for more packets before it acknowledges them. It adds nothing to the round-trip time of
+    /// the newest one: a delay that stands isn't its doing.
+    pub fn noise_of_path(&self) -> f64 {
+        self.config.reach * self.by_path.usual()
+    }
+}
+
+impl Wait {
+    /// Takes in `packets` packets of `seen`, the first of which was sent `apart` after those before, and the last `span` after the first; they were
+    /// acknowledged `gap` after those before.
+    fn add(&mut self, apart: f64, span: f64, gap: f64, together: f64, packets: f64, seen: f64) {
+        let first = if gap <= together * apart { self.longer + apart - gap } else { 0.0 };
+        self.longer = first + span;
+        let held_up = first + span / 2.0;
+        self.mean = decayed(self.mean + (held_up - self.mean) * packets / (packets + MEMORY));
+        self.largest = larger(self.largest, self.mean);
+        self.usual = decayed(self.usual + (held_up - self.usual) * packets / smaller(seen, packets + USUAL_MEMORY));
+    }
+
+    /// The largest mean, unless it is unusual.
+    fn usual(&self) -> f64 {
+        smaller(self.largest, UNUSUAL * self.usual)
     }
 }
 
@@ -86,17 +117,20 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_that_acknowledges_every_other_packet_holds_nobody_up() {
-        // Packets are sent each 2 ms, and so many of them acknowledged at once.
+    fn a_receiver_that_waits_for_more_packets_is_no_noise_of_the_path() {
+        // Packets are sent each 2 ms, and so many of them acknowledged at once: what may be noise, and what of the path.
         let noise = |packets: u32| {
-            let mut held_up = HeldUp::default();
+            let mut held_up = HeldUp::new(NoiseConfig::default());
             for newest in (0..100).map(|number| 0.002 * f64::from((number + 1) * packets)) {
                 held_up.add(newest - 0.002 * f64::from(packets - 1), newest, packets, newest + 0.04);
             }
-            held_up.noise()
+            [held_up.noise(), held_up.noise_of_path()]
         };
-        assert_eq!([1, 2].map(noise), [0.0, 0.0]);
-        assert!(noise(3) > 0.002, "{}", noise(3));
+        assert_eq!([1, 2].map(noise), [[0.0, 0.0]; 2]);
+        let [some, more, many] = [3, 32, 33].map(noise);
+        assert!(some[0] > 0.007 && some[1] == 0.0, "{some:?}");
+        assert!(more[0] > 0.1 && more[1] == 0.0, "{more:?}");
+        assert!(many[0] > 0.1 && many[1] == many[0], "{many:?}: nobody waits for so many");
     }
 
     #[test]
