@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// Some packets are held back, so that others overtake them: `{ probability = "1%", delay = "5ms" }`.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table, such as { probability = \"1%\", delay = \"5ms\" }")]
 pub struct Reordering {
     /// The probability with which each packet is held back, in `0.0..=1.0`.
     #[serde(deserialize_with = "read")]

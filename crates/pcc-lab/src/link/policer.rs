@@ -8,7 +8,7 @@ use serde::Deserialize;
 /// A token bucket that drops what exceeds it (RFC 2475, section 2.3.3.4); full in the beginning:
 /// `{ rate = "10mbit", burst = "30kB" }`.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table, such as { rate = \"10mbit\", burst = \"30kB\" }")]
 pub struct Policer {
     /// The rate at which tokens come, which is the rate that passes in the long run.
     #[serde(deserialize_with = "read")]

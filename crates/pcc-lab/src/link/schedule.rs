@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// A change of a path, `{ at = "10s", rate = "20mbit" }`. What is `None` stays as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table, such as { at = \"10s\", rate = \"20mbit\" }")]
 pub struct Change {
     /// When it takes effect: before packets that enter then, after those that have left the bottleneck by then.
     #[serde(deserialize_with = "read")]

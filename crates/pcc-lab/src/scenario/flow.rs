@@ -98,7 +98,7 @@ fn one() -> u32 {
 
 /// `on-off = { on = "1s", off = "1s" }`.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table, such as { on = \"1s\", off = \"2s\" }")]
 pub struct OnOff {
     /// How long there is data.
     #[serde(deserialize_with = "read")]

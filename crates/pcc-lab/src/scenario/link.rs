@@ -57,7 +57,7 @@ pub struct Link {
 
 /// `vary = { every = "5s", rate = ["10mbit", "100mbit"] }`: what is given is drawn anew, uniformly, each time.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table, such as { every = \"5s\", rate = [\"10mbit\", \"100mbit\"] }")]
 pub struct Vary {
     /// How often, the first time at the start.
     #[serde(deserialize_with = "read")]

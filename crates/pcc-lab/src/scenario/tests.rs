@@ -276,6 +276,8 @@ fn hosts_are_named_and_changed() {
     assert_parts(&error(stalls), &["x.toml:12: flow.0.receiver-host: stalls.every: this must be at least 10us"]);
     let link = |line: &str| error_with("delay = \"10ms\"", &format!("delay = \"10ms\"\n{line}"));
     assert_parts(&link("stalls = { every = \"1s\", length = 5 }"), &["line 8", "a length of stalls"]);
+    let table = "expected a table, such as { every = \"100ms\", length = \"5ms\" }";
+    assert_parts(&link("pauses = \"5ms\""), &["line 8", table]);
     assert_parts(&link("stalls = { every = \"1us\", length = \"1ms\" }"), &["x.toml:8: link.0.stalls.every: "]);
     let both = "pauses = { every = \"1s\", length = \"1ms\" }\nschedule = [{ at = \"1s\", loss = \"1%\" }]";
     assert_parts(&link(both), &["x.toml:8: link.0.pauses: this needs a rate, and neither"]);

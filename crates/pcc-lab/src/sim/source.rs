@@ -36,7 +36,7 @@ pub enum App {
 /// A chunked video: the next chunk is asked for, half a round trip ahead of it, when the one before is complete and another one fits
 /// into the buffer: `{ bitrate = "30mbit", chunk = "1s", buffer = "4s" }`.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table, such as { bitrate = \"30mbit\", chunk = \"1s\", buffer = \"4s\" }")]
 pub struct Video {
     /// The bit rate of the video; more than zero.
     #[serde(deserialize_with = "read")]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Stalls that come at random, `{ every = "100ms", length = ["1ms", "10ms"] }`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table, such as { every = \"100ms\", length = \"5ms\" }")]
 pub struct Stalls {
     /// The mean time from the end of a stall to the beginning of the next; gaps are exponential.
     #[serde(deserialize_with = "read")]
