@@ -42,7 +42,7 @@ impl<T> PacketTable<T> {
     }
 
     /// Takes a packet out; `None` if it isn't there or was taken before.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, number: u64) -> Option<T> {
         let (first, value) = self.entries.front_mut()?;
         if number != *first {

@@ -12,6 +12,8 @@ pub struct ScenarioError {
     file: Option<String>,
     /// The line, once it is known.
     line: Option<usize>,
+    /// What was set from outside and made it wrong, as in `link.rate = "abc"`: it stands in no line.
+    setting: Option<String>,
     /// The key, such as `flow.0.stop`; empty where the reason shows the place.
     key: String,
     /// What is wrong, and what would be right.
@@ -21,7 +23,7 @@ pub struct ScenarioError {
 impl ScenarioError {
     /// A key, such as `flow.0.stop`, and what is wrong with it.
     pub fn at(key: String, reason: String) -> ScenarioError {
-        ScenarioError { file: None, line: None, key, reason }
+        ScenarioError { file: None, line: None, setting: None, key, reason }
     }
 
     /// An error of the TOML reader, which shows the place itself.
@@ -36,14 +38,13 @@ impl ScenarioError {
 
     /// Adds what gave the key its value: a sweep, by its name, or somebody from outside.
     #[must_use]
-    pub(super) fn set_by(self, sweep: Option<&str>, key: &str) -> ScenarioError {
+    pub(super) fn set_by(self, sweep: Option<&str>, key: &str, value: &toml::Value) -> ScenarioError {
+        let Some(sweep) = sweep else {
+            let about = if self.key == key { String::new() } else { self.key };
+            return ScenarioError { setting: Some(format!("{key} = {value}")), key: about, ..self };
+        };
         let about = if self.key.is_empty() { key } else { &self.key };
-        match sweep {
-            Some(sweep) => {
-                ScenarioError { reason: format!("{about}: {}", self.reason), key: format!("sweep.{sweep}"), ..self }
-            }
-            None => ScenarioError { key: about.to_owned(), ..self },
-        }
+        ScenarioError { reason: format!("{about}: {}", self.reason), key: format!("sweep.{sweep}"), ..self }
     }
 
     /// If it is that nothing has a field of this name, says first what else of that name is missing.
@@ -57,10 +58,11 @@ impl ScenarioError {
         }
     }
 
-    /// Adds the file, and the line of the key in it.
+    /// Adds the file, and the line of the key in it unless its value came from outside.
     #[must_use]
     pub(crate) fn located(self, file: &str, text: &str) -> ScenarioError {
-        let line = locate(text, &self.key).map(|offset| text[..offset].matches('\n').count() + 1);
+        let place = if self.setting.is_some() { None } else { locate(text, &self.key) };
+        let line = place.map(|offset| text[..offset].matches('\n').count() + 1);
         ScenarioError { file: Some(file.to_owned()), line, ..self }
     }
 
@@ -88,10 +90,12 @@ pub(super) fn with_meant(message: &str) -> String {
 
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.file, self.line) {
-            (Some(file), Some(line)) => write!(f, "{file}:{line}: ")?,
-            (Some(file), None) => write!(f, "{file}: ")?,
-            (None, _) => {}
+        match (&self.file, self.line, &self.setting) {
+            (Some(file), Some(line), _) => write!(f, "{file}:{line}: ")?,
+            (Some(file), None, Some(setting)) => write!(f, "{file} with {setting}: ")?,
+            (Some(file), None, None) => write!(f, "{file}: ")?,
+            (None, _, Some(setting)) => write!(f, "{setting}: ")?,
+            (None, _, None) => {}
         }
         if !self.key.is_empty() {
             write!(f, "{}: ", self.key)?;

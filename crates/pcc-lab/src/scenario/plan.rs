@@ -143,7 +143,7 @@ fn apply(
 ) -> Result<Scenario, ScenarioError> {
     let before = table.clone();
     for Setting { sweep, key, value } in settings {
-        sweep::set(table, key, value).map_err(|error| error.set_by(*sweep, key))?;
+        sweep::set(table, key, value).map_err(|error| error.set_by(*sweep, key, value))?;
     }
     read(table).map_err(|error| {
         // The first setting after which it was wrong in this way.
@@ -155,12 +155,12 @@ fn apply(
             sweep::set(&mut table, key, value).is_ok() && read(&table).is_err_and(|earlier| earlier == error)
         });
         match to_blame {
-            Some(Setting { sweep, key, .. }) => {
+            Some(Setting { sweep, key, value }) => {
                 let error = match sweep::misnamed(&table, key) {
                     Some((name, missing)) => error.or_misnamed(name, &missing),
                     None => error,
                 };
-                error.set_by(*sweep, key)
+                error.set_by(*sweep, key, value)
             }
             None => error,
         }

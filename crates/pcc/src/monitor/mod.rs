@@ -172,20 +172,24 @@ impl Monitor {
     /// The same for a batch that has been ended.
     #[inline]
     pub(crate) fn close_known(&mut self) -> Option<(Role, Measurement)> {
-        loop {
-            let interval = self.intervals.front()?;
-            let (_, last) = interval.span?;
-            let overtaken = || self.acked_until.is_some_and(|acked| acked > last && acked >= last + self.patience());
-            if !interval.ended || !(interval.is_resolved() || overtaken()) {
-                return None;
-            }
+        while self.is_front_known() {
             if let Some(result) = self.close_front() {
                 return Some(result);
             }
         }
+        None
+    }
+
+    /// Whether the result of the oldest interval is known. Asked for each batch.
+    #[inline(always)]
+    fn is_front_known(&self) -> bool {
+        let Some(interval) = self.intervals.front().filter(|interval| interval.ended) else { return false };
+        let Some((_, last)) = interval.span else { return false };
+        interval.is_resolved() || self.acked_until.is_some_and(|acked| acked > last && acked >= last + self.patience())
     }
 
     /// Closes the front interval; `None` if all its packets were discarded.
+    #[inline(never)]
     fn close_front(&mut self) -> Option<(Role, Measurement)> {
         let interval = self.intervals.pop_front()?;
         self.front += 1;
