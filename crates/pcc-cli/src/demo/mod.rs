@@ -24,8 +24,12 @@ use pcc_lab::quantity;
 use pcc_quic::Algorithm;
 use progress::Progress;
 use report::Report;
+use sample::Sample;
+use std::collections::VecDeque;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
@@ -68,7 +72,7 @@ pub struct Args {
     duration: Option<Duration>,
     #[arg(
         long = "controller",
-        help = format!("The controllers, one after the other: {}.", Algorithm::names()),
+        help = format!("The controllers: {}.", Algorithm::names()),
         value_name = "NAME[,NAME...]",
         value_delimiter = ',',
         default_value = format!("{},cubic,bbr3", profiles::DEFAULT)
@@ -159,7 +163,10 @@ fn demonstrate(args: &Args, path: &Path, chart: &std::path::Path) -> anyhow::Res
         .as_ref()
         .map(|file| Qlog::create(file).map_err(|error| anyhow::anyhow!("can't write {}: {error}", file.display())));
     let qlog = qlog.transpose()?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .max_blocking_threads(available_parallelism().map_or(1, NonZero::get))
+        .enable_all()
+        .build()?;
     let outcomes = runtime.block_on(async {
         tokio::select! {
             outcomes = all_runs(args, path, seed, qlog.as_ref()) => outcomes.map(Some),
@@ -195,33 +202,26 @@ fn demonstrate(args: &Args, path: &Path, chart: &std::path::Path) -> anyhow::Res
 const VIRTUAL: &str = "real: both QUIC endpoints, their packets and encryption; virtual: the path and the clock (--real-time for real sockets)";
 const REAL: &str = "real: both QUIC endpoints, their packets and encryption, sockets, the clock; emulated: the path";
 
-/// One controller after the other, and that as often as asked: what disturbs this machine meanwhile disturbs them alike.
+/// Each controller as often as asked, shown one after the other. In real time they also run so: what disturbs this machine meanwhile
+/// disturbs them alike. In virtual time nothing disturbs them, and they run on all its processors.
 async fn all_runs(args: &Args, path: &Path, seed: u64, qlog: Option<&Qlog>) -> anyhow::Result<Vec<Outcome>> {
+    let seed_of = |run: u32| seed.wrapping_add(run.into());
+    let runs: Vec<(u32, Algorithm)> =
+        (0..args.runs).flat_map(|run| args.controllers.iter().map(move |&algorithm| (run, algorithm))).collect();
+    let start = |&(run, algorithm): &_| virtual_time::start(algorithm, path, args.duration(), seed_of(run));
+    let mut started: VecDeque<_> = if args.real_time { VecDeque::new() } else { runs.iter().map(start).collect() };
     let mut outcomes = Vec::new();
-    for run in 0..args.runs {
-        for &algorithm in &args.controllers {
-            let label = if args.runs > 1 { format!("{algorithm} {}", run + 1) } else { algorithm.to_string() };
-            let mut progress = Progress::start(label, args.duration());
-            let seed = seed.wrapping_add(run.into());
-            let outcome = if args.real_time {
-                real_time::run(algorithm, path, args.duration(), seed, qlog, |sample| progress.show(sample)).await
-            } else {
-                let (path, duration) = (path.clone(), args.duration());
-                let (sampler, mut samples) = tokio::sync::mpsc::unbounded_channel();
-                let work = move || {
-                    // Nobody listens any more when the command was interrupted.
-                    virtual_time::run(algorithm, &path, duration, seed, |sample| _ = sampler.send(*sample))
-                };
-                let running = tokio::task::spawn_blocking(work);
-                while let Some(sample) = samples.recv().await {
-                    progress.show(&sample);
-                }
-                running.await?
-            };
-            let outcome = outcome.map_err(|error| error.context(format!("the run of {algorithm} failed")))?;
-            progress.finish(&outcome);
-            outcomes.push(outcome);
-        }
+    for (run, algorithm) in runs {
+        let label = if args.runs > 1 { format!("{algorithm} {}", run + 1) } else { algorithm.to_string() };
+        let mut progress = Progress::start(label, args.duration());
+        let watch = |sample: &Sample| progress.show(sample);
+        let outcome = match started.pop_front() {
+            Some(running) => running.outcome(watch).await,
+            None => real_time::run(algorithm, path, args.duration(), seed_of(run), qlog, watch).await,
+        };
+        let outcome = outcome.map_err(|error| error.context(format!("the run of {algorithm} failed")))?;
+        progress.finish(&outcome);
+        outcomes.push(outcome);
     }
     Ok(outcomes)
 }

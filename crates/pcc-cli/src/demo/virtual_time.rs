@@ -8,9 +8,36 @@ use noq::TransportConfig;
 use pcc_lab::virtual_quic::{Bulk, BulkProgress};
 use pcc_quic::{Algorithm, Factory, Transport};
 use std::time::Duration;
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::task::JoinHandle;
 
 /// The seed if nobody gives one, so that everybody sees the same.
 pub const SEED: u64 = 1;
+
+/// A run that is under way on a thread of its own.
+pub struct Running {
+    samples: UnboundedReceiver<Sample>,
+    outcome: JoinHandle<anyhow::Result<Outcome>>,
+}
+
+/// Starts a run, or queues it where the runtime has as many under way as it has threads.
+pub fn start(algorithm: Algorithm, path: &Path, duration: Duration, seed: u64) -> Running {
+    let path = path.clone();
+    let (sampler, samples) = mpsc::unbounded_channel();
+    // Nobody listens any more when the command was interrupted.
+    let work = move || run(algorithm, &path, duration, seed, |sample| _ = sampler.send(*sample));
+    Running { samples, outcome: tokio::task::spawn_blocking(work) }
+}
+
+impl Running {
+    /// Waits for the outcome; `watch` sees each sample, those first that have come already.
+    pub async fn outcome(mut self, mut watch: impl FnMut(&Sample)) -> anyhow::Result<Outcome> {
+        while let Some(sample) = self.samples.recv().await {
+            watch(&sample);
+        }
+        self.outcome.await?
+    }
+}
 
 /// Runs a controller over `path`; all random choices come from `seed`, so that the same seed gives the same outcome on any machine.
 /// `watch` sees each sample as it comes.
