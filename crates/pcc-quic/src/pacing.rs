@@ -43,7 +43,7 @@ const CATCH_UP: f64 = 1.5;
 /// A rate that differs by less still counts as the same one.
 const SAME_RATE: f64 = 0.005;
 
-/// A queue that holds so many bursts isn't overflown by one.
+/// A queue that stands at so many bursts is overflown by the rate, not by one of them.
 const ROOMY: u32 = 4;
 
 /// The share of the credit that noq's bucket earns for sure; it rounds down to whole bytes at each look.
@@ -93,7 +93,8 @@ impl Wakes {
     fn new(rate: f64, mtu: f64, queue: &Queue, bursts: &Bursts) -> Wakes {
         let packets_in = |wait: Duration| (rate * wait.as_secs_f64() / mtu).round();
         let wait = waits::bearable(queue.shortest());
-        let gather = if queue.deepest() >= 2 * wait * ROOMY { 2 * wait } else { wait };
+        // The queue of a path that bears twice the wait holds what comes meanwhile, and half as much again.
+        let gather = if queue.deepest() >= 3 * wait { 2 * wait } else { wait };
         let least = packets_in(MIN_WAIT).max(1.0);
         let packets = packets_in(gather).min(bursts.longest().into()).max(least);
         let collect = if packets <= least { MIN_WAIT } else { Duration::from_secs_f64(packets * mtu / rate) };
@@ -290,6 +291,16 @@ mod tests {
         assert_eq!(learned(|_| 30 * MS, anywhere), (5, 4 * PACKET));
         assert_eq!(learned(|_| 1000 * MS, anywhere), (5, 4 * PACKET), "the queue may be short");
         assert_eq!(learned(|_| 2 * MS, anywhere), (1, MIN_WAIT), "a wait would be much of a short round trip");
+    }
+
+    #[test]
+    fn packets_are_collected_for_twice_as_long_where_a_queue_stood_that_holds_them() {
+        let standing = |micros: u64| {
+            move |number: u64| 30 * MS + Duration::from_micros(if number < 100 { 0 } else { micros })
+        };
+        // Twice a 64th of 30 ms is 0.94 ms, and half as much again 1.41 ms.
+        assert_eq!(learned(standing(1_350), |_| false), (5, 4 * PACKET));
+        assert_eq!(learned(standing(1_450), |_| false), (9, 8 * PACKET));
     }
 
     #[test]
