@@ -295,9 +295,8 @@ mod tests {
 
     #[test]
     fn packets_are_collected_for_twice_as_long_where_a_queue_stood_that_holds_them() {
-        let standing = |micros: u64| {
-            move |number: u64| 30 * MS + Duration::from_micros(if number < 100 { 0 } else { micros })
-        };
+        let standing =
+            |micros: u64| move |number: u64| 30 * MS + Duration::from_micros(if number < 100 { 0 } else { micros });
         // Twice a 64th of 30 ms is 0.94 ms, and half as much again 1.41 ms.
         assert_eq!(learned(standing(1_350), |_| false), (5, 4 * PACKET));
         assert_eq!(learned(standing(1_450), |_| false), (9, 8 * PACKET));
