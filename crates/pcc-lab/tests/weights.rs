@@ -96,6 +96,20 @@ fn a_scavenger_leaves_the_link_to_others() {
     }
 }
 
+/// Some seconds after others have stopped it has all of the link, also where their losses had made its window small.
+#[test]
+fn a_scavenger_takes_what_others_leave() {
+    for run in runs(
+        "duration = '30s'\nmeasure-from = '22s'\n[[link]]\nrate = '50mbit'\ndelay = '20ms'\n\
+         [[flow]]\ncontroller = 'scavenger'\n[[flow]]\nname = 'other'\ncontroller = 'bbr1'\nstop = '15s'\n\
+         [[sweep]]\nname = 'queue'\nkey = 'link.queue'\nvalues = ['30kB', '1MB']\n\
+         [[sweep]]\nname = 'other'\nkey = 'flow.other.controller'\nvalues = ['cubic', 'bbr1', 'queue-target']",
+    ) {
+        let share = run.flows[0].goodput / 50.0;
+        assert!(share > 0.9, "{:?}: {share}", run.case);
+    }
+}
+
 /// Alone it fills the link, also one that loses or delays packets, and again after the path became longer; several share.
 #[test]
 fn scavengers_fill_a_link_that_nobody_else_wants() {

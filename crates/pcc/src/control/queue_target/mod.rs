@@ -304,13 +304,17 @@ impl QueueTargetControl {
         window * free / larger(base, self.rtt())
     }
 
-    /// Whether a round trip without a queue shows that the path isn't full: not to who wants less than a packet in it, or yields, and so leaves it
-    /// to others to fill it first.
-    fn can_tell_empty(&self, round: &Round) -> bool {
+    /// Whether a round trip without a queue shows that the path has room for more.
+    fn shows_room(&self, round: &Round) -> bool {
         let held_down = self.is_draining() || self.loss.is_testing();
         let lossy = round.loss() > self.loss.background + self.config.growth.loss;
-        let wants_queue = self.config.competes && self.wanted >= 1.0;
-        wants_queue && self.used && !held_down && !lossy
+        self.used && !held_down && !lossy
+    }
+
+    /// Whether it may take that room faster and faster: not who wants less than a packet in the queue, or yields, and so leaves it to others to take it
+    /// first.
+    fn takes_room(&self) -> bool {
+        self.config.competes && self.wanted >= 1.0
     }
 
     fn on_round(&mut self, round: &Round, utility: &dyn Utility, now: Time) {
@@ -344,11 +348,13 @@ impl QueueTargetControl {
         self.fall_to_what_arrives(round, now);
         let (queued, delayed) = (core::mem::take(&mut self.queued), core::mem::take(&mut self.delayed));
         let may_be_hidden = delayed && self.delay.has_background();
-        let is_empty = !(queued || may_be_hidden) && self.can_tell_empty(round);
+        let has_room = !(queued || may_be_hidden) && self.shows_room(round);
+        let takes_room = has_room && self.takes_room();
         if self.loss.cap.is_finite() {
-            self.loss.on_round_at_cap(is_empty);
+            // Who yields gives back what it takes.
+            self.loss.on_round_at_cap(takes_room || (has_room && !self.config.competes));
         }
-        self.window.on_round(is_empty && self.loss.cap.is_infinite());
+        self.window.on_round(takes_room && self.loss.cap.is_infinite());
         if !self.used && !self.is_draining() {
             self.window.disuse(round.in_flight as f64 / self.packet);
         }
