@@ -218,7 +218,7 @@ impl Pacing {
         self.wakes.collect
     }
 
-    /// How long packets that arrive may wait until they are read: twice as long where the queue holds several such waits.
+    /// How long packets that arrive may wait until they are read: twice as long where the queue holds three such waits.
     pub(crate) fn gather(&self) -> Duration {
         self.wakes.gather
     }

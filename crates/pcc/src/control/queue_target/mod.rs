@@ -311,12 +311,6 @@ impl QueueTargetControl {
         self.used && !held_down && !lossy
     }
 
-    /// Whether it may take that room faster and faster: not who wants less than a packet in the queue, or yields, and so leaves it to others to take it
-    /// first.
-    fn takes_room(&self) -> bool {
-        self.config.competes && self.wanted >= 1.0
-    }
-
     fn on_round(&mut self, round: &Round, utility: &dyn Utility, now: Time) {
         self.delay.on_round();
         let bandwidth = self.rounds.bandwidth();
@@ -349,12 +343,12 @@ impl QueueTargetControl {
         let (queued, delayed) = (core::mem::take(&mut self.queued), core::mem::take(&mut self.delayed));
         let may_be_hidden = delayed && self.delay.has_background();
         let has_room = !(queued || may_be_hidden) && self.shows_room(round);
-        let takes_room = has_room && self.takes_room();
+        // Who wants less than a packet in the queue, or yields, leaves it to others to take that room first. But who yields gives back what it takes.
+        let (wants, competes) = (self.wanted >= 1.0, self.config.competes);
         if self.loss.cap.is_finite() {
-            // Who yields gives back what it takes.
-            self.loss.on_round_at_cap(takes_room || (has_room && !self.config.competes));
+            self.loss.on_round_at_cap(has_room && (wants || !competes));
         }
-        self.window.on_round(takes_room && self.loss.cap.is_infinite());
+        self.window.on_round(has_room && wants && competes && self.loss.cap.is_infinite());
         if !self.used && !self.is_draining() {
             self.window.disuse(round.in_flight as f64 / self.packet);
         }
