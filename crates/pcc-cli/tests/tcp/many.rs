@@ -32,7 +32,7 @@ fn two_hundred_connections_at_once_get_everything_through() {
         connected.wait();
         let known = loaded.connections();
         counted.wait();
-        assert_eq!(known, CONNECTIONS);
+        assert!(known.is_none_or(|known| known == CONNECTIONS), "{known:?}");
     });
 }
 

@@ -17,7 +17,8 @@ fn namespaces_may_go_under_full_traffic() {
     thread::scope(|scope| {
         all.iter_mut().for_each(|connection| drop(scope.spawn(|| connection.send_for(1000 * MS))));
         thread::sleep(500 * MS);
-        assert_eq!(loaded.connections(), 10);
+        let known = loaded.connections();
+        assert!(known.is_none_or(|known| known == 10), "{known:?}");
         // The devices go; the namespaces live until the last socket is closed.
         drop(hosts);
     });

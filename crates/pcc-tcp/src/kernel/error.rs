@@ -33,6 +33,12 @@ pub enum Error {
         /// The operation that failed, in words.
         what: &'static str,
     },
+    /// The kernel refuses it to root as well.
+    #[error("{what}: not permitted, even to root: this kernel, or the container's rules, allow no such BPF program")]
+    Refused {
+        /// The operation that failed, in words.
+        what: &'static str,
+    },
     /// The name of the controller is in use already.
     #[error("{controller} is registered already: {}", ending(.holder))]
     Taken {
@@ -107,9 +113,8 @@ impl Error {
     /// For `map_err`: what was tried.
     pub(crate) fn bpf(what: &'static str) -> impl Fn(libbpf_rs::Error) -> Error {
         move |source| match source.kind() {
-            libbpf_rs::ErrorKind::PermissionDenied if !rustix::process::geteuid().is_root() => {
-                Error::NotPermitted { what }
-            }
+            libbpf_rs::ErrorKind::PermissionDenied if rustix::process::geteuid().is_root() => Error::Refused { what },
+            libbpf_rs::ErrorKind::PermissionDenied => Error::NotPermitted { what },
             _ => Error::Bpf { what, source },
         }
     }
