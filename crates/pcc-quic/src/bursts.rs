@@ -1,8 +1,8 @@
 //! How many packets may leave back to back: learned from which of them get lost.
 //!
 //! A queue that a burst overflows loses the packets at the burst's end; whatever else loses packets hits the first as often
-//! as the others. So bursts double for as long as no harm shows, and are halved when it does. Then the next attempt waits,
-//! twice as long each time, until a length that did harm turns out to do none.
+//! as the others. So bursts double for as long as no harm shows and longer ones are wanted, and are halved when it does. Then
+//! the next attempt waits, twice as long each time, until a length that did harm turns out to do none.
 //!
 //! Losses while a queue stands that holds several bursts tell nothing: there the rate overflows it, and a full queue always
 //! loses the end of what comes at once.
@@ -10,11 +10,14 @@
 use pcc::Time;
 use std::time::Duration;
 
+/// The burst to begin with, in packets: less than half of an initial window.
+const FIRST: u32 = 4;
+
 /// The longest burst, in packets: 46 kB, where Linux sends up to 64 kB of paced TCP at once.
 const LONGEST: u32 = 32;
 
-/// How long a length of burst is tried before it is doubled.
-const TRIAL: Duration = Duration::from_millis(500);
+/// So many bursts of a length are tried before it is doubled: enough to see harm that loses one in 64 of those behind the first.
+const TRIAL: u64 = 1024;
 
 /// The shortest and longest time without a new attempt after harm.
 const SHORTEST_HOLD: Duration = Duration::from_secs(1);
@@ -46,8 +49,10 @@ impl Count {
 #[derive(Debug)]
 pub(crate) struct Bursts {
     longest: u32,
-    /// When it may be doubled; `None` before the first outcome.
-    next_trial: Option<Time>,
+    /// How many bursts were sent since that was allowed.
+    tried: u64,
+    /// It isn't doubled before.
+    held_until: Time,
     hold: Duration,
     /// The last length that did harm.
     harmful: u32,
@@ -58,8 +63,9 @@ pub(crate) struct Bursts {
 impl Default for Bursts {
     fn default() -> Bursts {
         Bursts {
-            longest: 1,
-            next_trial: None,
+            longest: FIRST,
+            tried: 0,
+            held_until: Time::ZERO,
             hold: SHORTEST_HOLD,
             harmful: 0,
             firsts: Count::default(),
@@ -74,10 +80,11 @@ impl Bursts {
         self.longest
     }
 
-    /// At `now` it became known whether a packet was lost, that was the `first` of a burst or not.
-    pub(crate) fn on_outcome(&mut self, now: Time, first: bool, lost: bool) {
+    /// At `now` it became known whether a packet was lost, that was the `first` of a burst or not. Bursts of `wanted` packets
+    /// would be sent if they may.
+    pub(crate) fn on_outcome(&mut self, now: Time, first: bool, lost: bool, wanted: f64) {
         if first { &mut self.firsts } else { &mut self.others }.add(lost);
-        let next_trial = *self.next_trial.get_or_insert(now + TRIAL);
+        self.tried += u64::from(first);
         if self.others.lost >= EXPECTED && self.others.lost * self.firsts.packets >= EXPECTED * self.others.packets {
             let (lost, packets) = (self.firsts.lost + self.others.lost, self.firsts.packets + self.others.packets);
             let harm = self.firsts.lost <= HARM && lost < packets / OVERLOAD;
@@ -85,14 +92,16 @@ impl Bursts {
             if harm {
                 self.harmful = self.longest;
                 self.longest = (self.longest / 2).max(1);
-                self.next_trial = Some(now + self.hold);
+                self.tried = 0;
+                self.held_until = now + self.hold;
                 self.hold = (self.hold * 2).min(LONGEST_HOLD);
             } else if self.longest >= self.harmful {
                 self.hold = SHORTEST_HOLD;
             }
-        } else if now >= next_trial && self.longest < LONGEST {
+        } else if self.tried >= TRIAL && now >= self.held_until && f64::from(self.longest) < wanted.min(LONGEST.into())
+        {
             self.longest *= 2;
-            self.next_trial = Some(now + TRIAL);
+            self.tried = 0;
             (self.firsts, self.others) = Default::default();
         }
     }
@@ -111,7 +120,7 @@ mod tests {
         while number < seconds * 10_000 {
             for place in 0..bursts.longest() {
                 let now = Time::from_nanos(number * 100_000);
-                bursts.on_outcome(now, place == 0, lose(number, place));
+                bursts.on_outcome(now, place == 0, lose(number, place), f64::INFINITY);
                 number += 1;
             }
             lengths.push(bursts.longest());

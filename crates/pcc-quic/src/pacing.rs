@@ -83,7 +83,9 @@ pub(crate) struct Pacing {
 struct Wakes {
     /// The fewest packets: one up to about 300 Mbit/s, then as many as the shortest wait makes necessary.
     least: f64,
-    /// Those of a wait that the round trip bears, if they aren't more than the path bears.
+    /// Those of a wait that the round trip bears.
+    wanted: f64,
+    /// As many of them as the path bears.
     packets: f64,
     collect: Duration,
     gather: Duration,
@@ -96,9 +98,10 @@ impl Wakes {
         // The queue of a path that bears twice the wait holds what comes meanwhile, and half as much again.
         let gather = if queue.deepest() >= 3 * wait { 2 * wait } else { wait };
         let least = packets_in(MIN_WAIT).max(1.0);
-        let packets = packets_in(gather).min(bursts.longest().into()).max(least);
+        let wanted = packets_in(gather);
+        let packets = wanted.min(bursts.longest().into()).max(least);
         let collect = if packets <= least { MIN_WAIT } else { Duration::from_secs_f64(packets * mtu / rate) };
-        Wakes { least, packets, collect, gather }
+        Wakes { least, wanted, packets, collect, gather }
     }
 }
 
@@ -200,7 +203,7 @@ impl Pacing {
             None if self.queue.standing() >= self.wakes.collect * ROOMY => return,
             None => {}
         }
-        self.bursts.on_outcome(now, first, round_trip.is_none());
+        self.bursts.on_outcome(now, first, round_trip.is_none(), self.wakes.wanted);
         let path = (self.queue.shortest(), self.queue.deepest(), self.bursts.longest());
         if path != self.path {
             self.path = path;
