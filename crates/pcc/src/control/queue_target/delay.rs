@@ -28,7 +28,7 @@ const BLURRED_PART: f64 = 0.01;
 /// less each is held up, while what stands above the smallest round-trip time of all stays as it is.
 const RAISES: f64 = 0.5;
 const MOST_NOISES: f64 = 3.0;
-/// On paths with a smaller base than this, in seconds, hosts alone delay packets by so many seconds: no queue is shorter there.
+/// On paths with a smaller base than this, in seconds, hosts alone hold packets up by so many seconds at most: what may be that is no queue there.
 const HOSTS_MATTER: f64 = 0.002;
 const OF_HOSTS: f64 = 0.0005;
 /// The delay rises at once between packets that were sent one after the other, by this many times the time between them, while nothing is
@@ -195,7 +195,7 @@ impl Delay {
     /// the queue is what the mean of a round trip shows as well; if only some of it may be noise, then only as long as nothing else
     /// is there.
     pub fn queue(&self) -> f64 {
-        let of_hosts = if self.base() < HOSTS_MATTER { OF_HOSTS } else { 0.0 };
+        let of_hosts = if self.base() < HOSTS_MATTER { smaller(OF_HOSTS, self.noise()) } else { 0.0 };
         let is_noise = self.is_noise() && (self.only_noise || self.noise() > self.background);
         let excess = if is_noise { smaller(self.excess(), self.mean) } else { self.excess() };
         larger(excess - larger(self.background, of_hosts), 0.0)
@@ -329,6 +329,22 @@ mod tests {
         delay.base.update(0.0, 0.02, delay.memory);
         delay.set_background(background);
         delay
+    }
+
+    #[test]
+    fn in_a_local_network_what_hosts_may_hold_up_is_no_queue() {
+        // On a path of so many seconds, with half a millisecond and more above that.
+        let queue = |mut delay: Delay, base: f64, excess: f64| {
+            delay.base = WindowedMin::default();
+            delay.base.update(0.0, base, delay.memory);
+            delay.standing.update(0.0, base + excess, 1.0);
+            (1e6 * delay.queue()).round()
+        };
+        let even = || Delay::new(f64::INFINITY, NoiseConfig::default());
+        assert_eq!(queue(even(), 0.001, 0.000_7), 700.0, "nothing holds packets up");
+        assert_eq!(queue(noisy(0.0), 0.001, 0.000_7), 200.0);
+        assert_eq!(queue(noisy(0.0), 0.001, 0.000_4), 0.0);
+        assert_eq!(queue(noisy(0.0), 0.003, 0.000_4), 400.0, "a longer path");
     }
 
     #[test]
