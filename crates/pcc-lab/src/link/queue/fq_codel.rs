@@ -39,11 +39,13 @@ struct FlowQueue<P> {
 }
 
 impl<P> FqCoDel<P> {
-    /// Drops half of the longest queue, but not very many packets, from its head.
+    /// Drops half of the longest queue, but not very many packets, from its head. Of queues of packets without bytes that of most packets is the
+    /// longest.
     fn shorten_the_longest(&mut self) {
         let queues = &self.queues;
         let active = self.new.iter().chain(&self.old).map(|index| usize::from(*index));
-        let Some(longest) = active.max_by_key(|index| queues[*index].packets.bytes()) else { return };
+        let length = |index: &usize| (queues[*index].packets.bytes(), queues[*index].packets.len());
+        let Some(longest) = active.max_by_key(length) else { return };
         let packets = &mut self.queues[longest].packets;
         let half = packets.bytes() / 2;
         for _ in 0..BATCH {

@@ -199,3 +199,15 @@ fn fq_codel_drops_a_batch_at_its_head() {
     let order: Vec<_> = drain_timed(&mut path).into_iter().map(|(_, i)| i).collect();
     assert_eq!(order, std::iter::once(0).chain(52..=101).collect::<Vec<_>>());
 }
+
+#[test]
+fn fq_codel_makes_room_among_packets_without_bytes() {
+    let mut path = Path::new(&bottleneck(RATE, queue(QueueKind::FqCoDel, Limit::Packets(3))), 1);
+    // At 2.5 ms the last of them is in service, and all their queues are empty but take their turns.
+    (1..=3).for_each(|flow| path.enqueue(Time::ZERO, flow, flow, 1500));
+    // Two fit behind it.
+    (0..4).for_each(|_| path.enqueue(at(2_500_000), 0, 0, 0));
+    assert_eq!(path.counters().dropped, 2);
+    let order: Vec<_> = drain_timed(&mut path).into_iter().map(|(_, flow)| flow).collect();
+    assert_eq!(order, [1, 2, 3, 0, 0]);
+}
