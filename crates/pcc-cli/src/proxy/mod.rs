@@ -13,6 +13,7 @@ mod link;
 mod metrics;
 mod outcome;
 mod outward;
+mod own;
 mod pipe;
 mod program;
 mod protocol;
