@@ -109,7 +109,8 @@ pub(super) struct Competition {
     yielded_in_vain: bool,
     /// The same for most of the window.
     yielding_most: Yielding,
-    most_in_vain: bool,
+    /// The window of which most was given up in vain.
+    most_in_vain: Option<f64>,
     failures: u32,
     /// Whether the last one emptied the queue.
     emptied: bool,
@@ -150,7 +151,7 @@ impl Competition {
             yielding: Yielding::to(YIELDED, 1),
             yielded_in_vain: false,
             yielding_most: Yielding::to(LEFT, 1),
-            most_in_vain: false,
+            most_in_vain: None,
             failures: 0,
             emptied: false,
             remained: 0.0,
@@ -269,11 +270,11 @@ impl Competition {
             at_first: view.excess + view.may_be_noise,
             is_deep,
             after_rise,
-            in_vain: self.most_in_vain,
+            in_vain: self.most_in_vain.is_some(),
         }));
         self.is_first &= after_rise;
         (self.yielding, self.yielded_in_vain) = (Yielding::to(YIELDED, 1), false);
-        (self.yielding_most, self.most_in_vain) = (Yielding::to(LEFT, 1), false);
+        (self.yielding_most, self.most_in_vain) = (Yielding::to(LEFT, 1), None);
         self.done(view.now);
         self.has_drained = true;
     }
@@ -311,7 +312,13 @@ impl Competition {
                 return Found::Nothing;
             }
             self.yielded_in_vain |= self.yielding.on_round(view.window, self.mean);
-            self.most_in_vain |= self.yielding_most.on_round(view.window, self.mean);
+            let from = self.yielding_most.largest();
+            if self.yielding_most.on_round(view.window, self.mean) {
+                self.most_in_vain = from;
+            }
+            // A newcomer's start-up, too, makes one of many give up most of its window, and when that has ended it has it again.
+            let has_again = |from: &f64| !Loss::is_large(*from) && view.window > YIELDED * from;
+            self.most_in_vain = self.most_in_vain.filter(|from| !has_again(from));
             let crowded = view.doubtful || view.now - self.empty > self.patience(view);
             if crowded && self.is_due(view) {
                 self.begin_drain(view, false);
@@ -417,7 +424,7 @@ impl Competition {
         if self.competes {
             return self.config.every.max(BASE_ROUNDS_BETWEEN * view.base);
         }
-        if self.most_in_vain && !view.is_noise && view.window >= NOT_OF_MANY {
+        if self.most_in_vain.is_some() && !view.is_noise && view.window >= NOT_OF_MANY {
             return AT_ONCE * view.rtt;
         }
         let in_vain = self.yielded_in_vain && view.is_noise && view.window >= SMALL;

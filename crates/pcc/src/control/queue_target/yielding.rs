@@ -28,6 +28,11 @@ impl Yielding {
         Yielding { part, patience, from: None, rounds: 0 }
     }
 
+    /// The largest window since it last grew or the delay fell.
+    pub fn largest(&self) -> Option<f64> {
+        self.from.map(|(window, _)| window)
+    }
+
     /// A round trip had a window of `packets` and `excess` seconds of delay. Returns whether so much was given up in vain.
     pub fn on_round(&mut self, packets: f64, excess: f64) -> bool {
         match &mut self.from {

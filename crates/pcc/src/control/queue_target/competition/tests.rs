@@ -119,6 +119,24 @@ fn a_delay_that_rose_at_once_is_tried_by_a_drain() {
 }
 
 #[test]
+fn who_has_its_window_again_has_not_yielded_in_vain() {
+    let round = Round { rate: 1e6, lost: 0, acked: 100, in_flight: 120_000 };
+    // Whether most of `from` packets was given up in vain, and whether it still was when the window is so large again.
+    let in_vain = |from: f64, again| {
+        let mut competition = competition();
+        let mut pass = |window| {
+            competition.on_round(&round, &View { window, in_crowd: false, ..view(0.04, 1.0, 0.0) });
+            competition.most_in_vain.is_some()
+        };
+        (0..20).for_each(|_| assert!(!pass(from)));
+        (pass(0.2 * from), pass(again))
+    };
+    assert_eq!(in_vain(50.0, 20.0), (true, true));
+    assert_eq!(in_vain(50.0, 30.0), (true, false));
+    assert_eq!(in_vain(70.0, 45.0), (true, true), "it isn't one of many");
+}
+
+#[test]
 fn what_stays_in_a_deep_drain_is_noise() {
     let round = Round { rate: 1e6, lost: 0, acked: 100, in_flight: 120_000 };
     let mut competition = competition();
