@@ -19,6 +19,7 @@ mod lab;
 mod man;
 mod memory;
 mod metrics;
+mod netlink;
 mod output;
 mod peer;
 mod progress;

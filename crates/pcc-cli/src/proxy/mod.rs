@@ -13,7 +13,7 @@ mod link;
 mod metrics;
 mod outcome;
 mod outward;
-mod own;
+mod own_addresses;
 mod pipe;
 mod program;
 mod protocol;

@@ -1,6 +1,6 @@
 //! Where tunnels may lead.
 
-use super::own::is_of_this_machine;
+use super::own_addresses::is_of_this_machine;
 use super::public::{is_public, translated};
 use super::target::Target;
 use ipnet::{IpNet, Ipv4Net};

@@ -1,7 +1,7 @@
 //! How many connections use which controller.
 
 use super::namespaces::Place;
-use super::netlink::request;
+use crate::netlink::request;
 use netlink_packet_sock_diag::SockDiagMessage;
 use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP};
 use netlink_packet_sock_diag::inet::nlas::Nla;

@@ -5,7 +5,6 @@ mod default;
 mod exec;
 mod load;
 mod namespaces;
-mod netlink;
 mod profiles;
 mod route;
 mod status;

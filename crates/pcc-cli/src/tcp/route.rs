@@ -1,6 +1,6 @@
 //! The controller of connections along a route.
 
-use super::netlink::request;
+use crate::netlink::request;
 use anyhow::{Context, bail};
 use rtnetlink::packet_core::{NLM_F_ACK, NLM_F_DUMP, NLM_F_REPLACE};
 use rtnetlink::packet_route::route::{

@@ -1,12 +1,13 @@
 //! Which addresses are this machine's own.
 
 use super::public::translated;
+use crate::netlink::request;
+use anyhow::Context;
 use rtnetlink::RouteMessageBuilder;
-use rtnetlink::packet_core::{NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
+use rtnetlink::packet_core::NLM_F_ACK;
 use rtnetlink::packet_route::RouteNetlinkMessage;
 use rtnetlink::packet_route::route::{RouteAttribute, RouteMessage, RouteType};
 use rtnetlink::sys::protocols::NETLINK_ROUTE;
-use rtnetlink::sys::{Socket, SocketAddr};
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 
@@ -33,32 +34,27 @@ fn arrives_here(ip: IpAddr) -> bool {
             route.header.kind != RouteType::Unicast || route.attributes.contains(&RouteAttribute::Oif(LOOPBACK))
         }
         // It arrives nowhere, and who connects to it hears why.
-        Err(error) if matches!(error.kind(), ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable) => false,
+        Err(error) if is_unreachable(&error) => false,
         // Where the kernel can't be asked, no address is known not to be this machine's.
         Err(_) => true,
     }
 }
 
+fn is_unreachable(error: &anyhow::Error) -> bool {
+    let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+    matches!(kind, Some(ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable))
+}
+
 /// The route that the kernel takes to an address, in the network namespace of this thread.
-fn route_to(ip: IpAddr) -> io::Result<RouteMessage> {
+fn route_to(ip: IpAddr) -> anyhow::Result<RouteMessage> {
     let bits = if ip.is_ipv4() { 32 } else { 128 };
-    let destination = RouteMessageBuilder::<IpAddr>::new().destination_prefix(ip, bits).map_err(io::Error::other)?;
-    let question = NetlinkPayload::InnerMessage(RouteNetlinkMessage::GetRoute(destination.build()));
-    let mut question = NetlinkMessage::new(NetlinkHeader::default(), question);
-    question.header.flags = NLM_F_REQUEST;
-    question.finalize();
-    let mut bytes = vec![0; question.buffer_len()];
-    question.serialize(&mut bytes);
-    let socket = Socket::new(NETLINK_ROUTE)?;
-    // The kernel has answered when the question is sent: nothing is to wait here.
-    socket.set_non_blocking(true)?;
-    socket.send_to(&bytes, &SocketAddr::new(0, 0), 0)?;
-    let (answer, _) = socket.recv_from_full()?;
-    match NetlinkMessage::deserialize(&answer).map_err(io::Error::other)?.payload {
-        NetlinkPayload::InnerMessage(RouteNetlinkMessage::NewRoute(route)) => Ok(route),
-        NetlinkPayload::Error(error) => Err(error.to_io()),
-        _ => Err(ErrorKind::InvalidData.into()),
-    }
+    let destination = RouteMessageBuilder::<IpAddr>::new().destination_prefix(ip, bits)?;
+    let answers = request(NETLINK_ROUTE, RouteNetlinkMessage::GetRoute(destination.build()), NLM_F_ACK)?;
+    let mut routes = answers.into_iter().filter_map(|answer| match answer {
+        RouteNetlinkMessage::NewRoute(route) => Some(route),
+        _ => None,
+    });
+    routes.next().context("the kernel names no route")
 }
 
 #[cfg(test)]
