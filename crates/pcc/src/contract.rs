@@ -64,7 +64,7 @@ pub enum Ecn {
 /// [`on_batch_end`](Self::on_batch_end) closes; controllers decide there, so that the order inside a batch
 /// doesn't matter. A late acknowledgement of a packet that was reported lost may be reported too. After any
 /// event the driver reads [`pacing_rate`](Self::pacing_rate), [`in_flight_cap`](Self::in_flight_cap) and
-/// [`deadline`](Self::deadline) anew.
+/// [`deadline`](Self::deadline) anew. All times are of one clock that never goes back.
 ///
 /// No sequence of events, however odd, makes a controller panic.
 pub trait CongestionControl: Debug + Send + Sync {

@@ -93,8 +93,9 @@ pub struct Pcc {
     in_flight_seconds: f64,
     /// What the rate control allows, if it says so itself.
     limits: Option<Limits>,
-    /// The rate that the observer knows.
+    /// The rate and the phase that the observer knows.
     reported: Rate,
+    phase: Phase,
 }
 
 impl Pcc {
@@ -105,7 +106,7 @@ impl Pcc {
         let mut monitor = Monitor::default();
         let plan = control.plan(&path);
         monitor.begin(plan);
-        let (limits, reported) = (control.limits(), control.rate());
+        let (limits, reported, phase) = (control.limits(), control.rate(), control.phase());
         Pcc {
             monitor,
             utility,
@@ -126,6 +127,7 @@ impl Pcc {
             in_flight_seconds: INITIAL_SILENCE.as_secs_f64(),
             limits,
             reported,
+            phase,
         }
     }
 
@@ -191,7 +193,6 @@ impl Pcc {
             self.cut(now, Cut::Loss);
             return;
         }
-        let (rate, phase) = (self.reported, self.control.phase());
         let path = self.path(now);
         let mut realign = self.control.on_result(role, result, &*self.utility, &path);
         // While something else limits the sender its intervals prove nothing, so that a loss must lower the ceiling.
@@ -201,34 +202,44 @@ impl Pcc {
             self.control.limit(ceiling);
             realign = true;
         }
-        if phase == Phase::Starting && self.control.phase() != phase {
-            // What start-up sent too fast is no reason to brake now.
-            self.braked = now;
-        }
         if realign {
             self.realign(now);
         }
-        self.report(now, rate, phase, None);
+        self.report(now, self.reported, None);
     }
 
     fn cut(&mut self, now: Time, cut: Cut) {
         // What led to this cut must not lead to the next.
         self.heard = now;
-        let (rate, phase) = (self.control.rate(), self.control.phase());
+        let rate = self.control.rate();
         self.control.cut(cut);
         self.realign(now);
-        self.report(now, rate, phase, Some(cut));
+        self.report(now, rate, Some(cut));
     }
 
     /// Tells the observer of a change of rate or phase.
-    fn report(&mut self, time: Time, from: Rate, before: Phase, cut: Option<Cut>) {
-        let (to, phase) = (self.control.rate(), self.control.phase());
+    fn report(&mut self, time: Time, from: Rate, cut: Option<Cut>) {
+        let to = self.control.rate();
         self.reported = to;
-        let Some(observer) = &mut self.observer else { return };
-        if to != from {
+        if to != from
+            && let Some(observer) = &mut self.observer
+        {
             observer.on_event(&Event::Decision { time, from, to, cut });
         }
-        if phase != before {
+        self.follow_phase(time);
+    }
+
+    fn follow_phase(&mut self, time: Time) {
+        let phase = self.control.phase();
+        if phase == self.phase {
+            return;
+        }
+        if self.phase == Phase::Starting {
+            // What start-up sent too fast is no reason to brake now.
+            self.braked = time;
+        }
+        self.phase = phase;
+        if let Some(observer) = &mut self.observer {
             observer.on_event(&Event::Phase { time, phase });
         }
     }
@@ -312,6 +323,7 @@ impl CongestionControl for Pcc {
             && let Some(limits) = self.control.on_batch(&*self.utility, now, self.monitor.in_flight())
         {
             (self.limits, self.pacing) = (Some(limits), limits.rate);
+            self.follow_phase(now);
         }
         while let Some((role, result)) = self.monitor.close_known() {
             self.on_result(now, role, &result);

@@ -59,6 +59,26 @@ fn every_profile_fills_a_clean_path() {
 }
 
 #[test]
+fn the_observer_sees_each_change_of_phase() {
+    for entry in &profiles::LIST {
+        let (controller, recorder) = observed(&entry.profile());
+        let mut flow = Flow::new(controller, Path::clean(20.0, 30));
+        flow.run(30 * SECOND);
+        let phase = |event| match event {
+            Event::Phase { phase, .. } => Some(phase),
+            _ => None,
+        };
+        let phases: Vec<Phase> =
+            [Phase::Starting].into_iter().chain(recorder.events().into_iter().filter_map(phase)).collect();
+        assert!(phases.len() > 1, "{}: start-up has ended", entry.name);
+        assert!(phases.windows(2).all(|pair| pair[0] != pair[1]), "{}: {phases:?}", entry.name);
+        if has_window(entry.name) {
+            assert_eq!(phases[1], Phase::Moving, "{}", entry.name);
+        }
+    }
+}
+
+#[test]
 fn heavy_loss_pulls_the_brake_once_per_flight() {
     for (name, mut flow, recorder) in settled_by_rate() {
         let began = flow.now;

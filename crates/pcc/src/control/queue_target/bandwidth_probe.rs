@@ -57,12 +57,13 @@ impl QueueTargetControl {
         }
     }
 
-    /// The delay rose at once, and `excess` seconds of it are there although a drain has just sent what would fill the path without it.
-    pub(super) fn look_at_longer_path(&mut self, round: &Round, excess: f64, now: Time) {
-        let (start, base, bandwidth) = (self.config.start, self.delay.base(), self.rounds.bandwidth());
+    /// The delay rose at once, and `excess` seconds of it are there although a drain has just sent what would fill the path without it. Before the
+    /// drain `bandwidth` bytes/s were delivered.
+    pub(super) fn look_at_longer_path(&mut self, round: &Round, excess: f64, bandwidth: f64, now: Time) {
+        let (start, base) = (self.config.start, self.delay.base());
         if excess < LITTLE * base {
             let grown = larger(PART * excess, QUEUED_PACKETS * self.packet_time());
-            self.begin_probe(Start::trial(start, round.rate, grown), excess, AS_BEFORE * bandwidth, true, now);
+            self.begin_probe(Start::trial(start, grown), excess, AS_BEFORE * bandwidth, true, now);
             self.jump(TRIED * bandwidth * (base + excess) / self.packet, now);
         } else {
             let again = Start::again(start, round.rate, PART * excess);

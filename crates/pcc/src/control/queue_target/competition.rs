@@ -181,6 +181,11 @@ impl Competition {
         };
     }
 
+    /// Nothing is drained for now: the path may be another one.
+    pub fn cancel_drain(&mut self) {
+        self.drain = None;
+    }
+
     /// The window of a drain that is under way.
     pub fn drain_window(&self) -> Option<f64> {
         self.drain.map(|drain| drain.plan.window)
@@ -268,6 +273,7 @@ impl Competition {
             window: if view.in_crowd { LEAST } else { part * view.window },
             before: self.mean,
             at_first: view.excess + view.may_be_noise,
+            bandwidth: view.bandwidth,
             is_deep,
             after_rise,
             in_vain: self.most_in_vain.is_some(),
@@ -357,7 +363,7 @@ impl Competition {
         let back = smaller(self.window_then, MOST_BACK * view.window);
         let (remains, deviation) = drain.least();
         if drain.plan.after_rise {
-            return Found::Longer(remains);
+            return Found::Longer(remains, drain.plan.bandwidth);
         }
         // Where all of it may be noise, so may the difference between its round trips.
         let mean = if view.may_be_noise > drain.plan.before { drain.mean() } else { 0.0 };

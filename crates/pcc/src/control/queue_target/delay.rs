@@ -167,11 +167,13 @@ impl Delay {
     pub fn forget(&mut self) {
         (self.base, self.standing) = (WindowedMin::default(), WindowedMin::default());
         self.background = 0.0;
+        self.after_pause();
     }
 
     /// The path has become longer by what the background is more than `before`.
     pub fn on_longer_path(&mut self, before: f64) {
-        let base = self.base() + core::mem::replace(&mut self.background, before) - before;
+        let longer = core::mem::replace(&mut self.background, before) - before;
+        let base = self.base() + longer.max(0.0);
         self.base = WindowedMin::default();
         self.base.update(self.last_batch.unwrap_or(0.0), base, self.memory);
     }

@@ -19,6 +19,8 @@ pub(super) struct Plan {
     pub before: f64,
     /// What stands when it begins, and what may be noise of any queue.
     pub at_first: f64,
+    /// What was delivered before, in bytes/s.
+    pub bandwidth: f64,
     /// Whether it takes out as many packets as if all that stands were ours.
     pub is_deep: bool,
     /// Whether it is there because the delay rose at once.
@@ -95,6 +97,7 @@ mod tests {
             window: 50.0,
             before: 0.01,
             at_first: 0.01,
+            bandwidth: 1.2e6,
             is_deep: true,
             after_rise: false,
             in_vain: false,

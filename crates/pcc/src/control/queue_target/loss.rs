@@ -198,7 +198,7 @@ impl Loss {
 
     /// Whether a window that has just grown fast is far too large.
     pub fn grew_too_fast(&self, round: &Round) -> bool {
-        round.lost + round.acked >= FEW && round.loss() > self.background + GREW_TOO_FAST
+        round.packets() >= FEW && round.loss() > self.background + GREW_TOO_FAST
     }
 
     /// Takes in a round trip that a window at the cap filled, without a queue and without loss if the path `has_room`.

@@ -90,6 +90,8 @@ pub struct QueueTargetControl {
     settled: u32,
     /// Intervals that began earlier were sent at another level.
     since: Time,
+    /// The time of the last batch.
+    latest: Time,
     /// Bytes acknowledged in the batch being reported.
     acked: u64,
     used: bool,
@@ -116,6 +118,7 @@ impl QueueTargetControl {
             probe: None,
             settled: 0,
             since: Time::ZERO,
+            latest: Time::ZERO,
             acked: 0,
             used: true,
             queued: false,
@@ -157,7 +160,7 @@ impl QueueTargetControl {
         self.delay.queue()
     }
 
-    /// How many times longer the round trip is than that of a flow which the window's moves are made for; once if what stands may be no queue.
+    /// How many times longer the round trip is than that of a flow which the window's moves are made for; 1 if what stands may be no queue.
     fn times_longer(&self, queue: f64) -> f64 {
         let doubt = larger(self.delay.noise(), larger(self.delay.rise(), self.competition.rise));
         if queue > SURE * doubt { self.delay.base() / self.config.growth.rtt } else { 1.0 }
@@ -242,6 +245,7 @@ impl QueueTargetControl {
             }
             None => {}
         }
+        self.competition.cancel_drain();
         self.config.initial_windows.take();
         self.loss.cap = f64::INFINITY;
         self.rounds.set_bandwidth(0.0);
@@ -301,7 +305,7 @@ impl QueueTargetControl {
         }
         let (base, noise) = (self.delay.base(), self.config.noise);
         let free = smaller(self.delay.noise(), smaller(noise.free, noise.free_part * base));
-        window * free / larger(base, self.rtt())
+        window * free / larger(larger(base, self.rtt()), 1e-6)
     }
 
     /// Whether a round trip without a queue shows that the path has room for more.
@@ -394,11 +398,19 @@ impl RateControl for QueueTargetControl {
 
     fn cut(&mut self, cut: Cut) {
         let filled = (self.start.is_none() || self.probe.is_some()).then(|| self.filling(self.rounds.bandwidth()));
-        self.end_probe(0.0);
+        if let Some(window) = self.end_probe(0.0) {
+            self.start = None;
+            self.window.packets = window;
+        }
         self.window.jump((self.window.packets.min(self.loss.cap) * 0.5).max(f64::MIN_POSITIVE));
         self.loss.start_over();
         match cut {
-            Cut::Loss => self.start = None,
+            Cut::Loss => {
+                if self.start.take().is_some_and(|start| start.before_pause().is_none()) {
+                    let (window, now) = (self.window.packets, self.latest.as_secs_f64());
+                    self.competition = Competition::new(self.config.drain, self.config.growth, window, now);
+                }
+            }
             Cut::Silence => {}
             Cut::Idle => {
                 self.delay.after_pause();
@@ -446,6 +458,7 @@ impl RateControl for QueueTargetControl {
 
     fn on_batch(&mut self, utility: &dyn Utility, now: Time, in_flight: u64) -> Option<Limits> {
         let acked = core::mem::take(&mut self.acked);
+        self.latest = now;
         if acked > 0 {
             let packet_time = self.packet_time();
             self.delay.on_batch(now, packet_time);

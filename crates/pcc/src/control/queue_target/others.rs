@@ -24,6 +24,7 @@ impl QueueTargetControl {
             is_noise: self.config.competes && self.delay.is_noise(),
             bunched: self.delay.is_bunched(),
             rise: self.delay.take_rise() - self.delay.noise(),
+            bandwidth: self.rounds.bandwidth(),
             packet_time: self.packet_time(),
             window,
             unqueued: 1.0 - queue / standing,
@@ -62,7 +63,7 @@ impl QueueTargetControl {
                     self.begin_deep_test(now);
                 }
             }
-            Found::Longer(remains) => self.look_at_longer_path(round, remains, now),
+            Found::Longer(remains, bandwidth) => self.look_at_longer_path(round, remains, bandwidth, now),
             Found::Background(window, remains) => {
                 self.delay.set_background(remains);
                 if window > self.window.packets {

@@ -25,9 +25,14 @@ pub(super) struct Round {
 }
 
 impl Round {
+    /// The packets whose outcome became known.
+    pub fn packets(&self) -> u32 {
+        self.lost.saturating_add(self.acked)
+    }
+
     /// The part of the packets that was lost, in 0..=1.
     pub fn loss(&self) -> f64 {
-        f64::from(self.lost) / f64::from((self.lost + self.acked).max(1))
+        f64::from(self.lost) / f64::from(self.packets().max(1))
     }
 }
 

@@ -111,9 +111,9 @@ impl Start {
         self.before_pause
     }
 
-    /// As [`again`](Start::again), but the window is held for a round trip, and that is all.
-    pub fn trial(config: StartConfig, rate: f64, grown: f64) -> Start {
-        Start { hold: Some((1, f64::INFINITY)), ..Start::again(config, rate, grown) }
+    /// As [`again`](Start::again), but the window is held for a round trip, and what that delivers is all that counts.
+    pub fn trial(config: StartConfig, grown: f64) -> Start {
+        Start { hold: Some((1, f64::INFINITY)), ..Start::again(config, 0.0, grown) }
     }
 
     /// Whether it only tries a window.
@@ -206,7 +206,7 @@ impl Start {
         used: bool,
         noise: f64,
     ) -> Verdict {
-        self.rounds += 1;
+        self.rounds = self.rounds.saturating_add(1);
         let (now, last, before) = self.queued;
         self.queued = (false, now, last || before);
         if self.paused > 0 {
@@ -222,7 +222,8 @@ impl Start {
             return if heavy { Verdict::Leave } else { Verdict::Hold };
         }
         let queued = self.is_queue(queue - self.not_ours(1.5, noise, base), base, packet_time);
-        if !queued {
+        let sent_before_trial = self.is_trial() && self.hold.is_some_and(|(left, _)| left > 0);
+        if !queued && !sent_before_trial {
             self.best_without_queue = self.best_without_queue.max(round.rate);
         }
         let follows = self.grown.is_none() && self.rounds > 2 && round.rate > self.best * FOLLOWS;
@@ -240,7 +241,7 @@ impl Start {
             self.best = best;
             return if best < before * self.config.grows { Verdict::Leave } else { Verdict::Go };
         }
-        self.flat = if grew { 0 } else { self.flat + 1 };
+        self.flat = if grew { 0 } else { self.flat.saturating_add(1) };
         self.best = best;
         if self.rounds <= FIRST_ROUNDS {
             return if follows { Verdict::Noise } else { Verdict::Go };
@@ -282,9 +283,9 @@ mod tests {
 
     #[test]
     fn a_trial_holds_the_window_for_a_round_trip() {
-        let mut start = Start::trial(StartConfig::default(), 12_000.0, 0.004);
+        let mut start = Start::trial(StartConfig::default(), 0.004);
         assert!(start.is_trial() && !start.grows());
-        assert_eq!(of_round(&mut start, 1, 0, true), Verdict::Hold, "these were sent before it");
+        assert_eq!(of_round(&mut start, 5, 0, true), Verdict::Hold, "these were sent before it");
         assert_eq!(of_round(&mut start, 3, 0, true), Verdict::Leave, "whatever is delivered");
         assert_eq!(start.best_without_queue(), 36_000.0);
     }

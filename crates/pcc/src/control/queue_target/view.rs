@@ -29,6 +29,8 @@ pub(super) struct View {
     pub bunched: bool,
     /// By how much the delay rose at once beyond what may be noise.
     pub rise: f64,
+    /// What was delivered of late, in bytes/s, and the time of a packet at that rate.
+    pub bandwidth: f64,
     pub packet_time: f64,
     pub window: f64,
     /// The part of the round trip that isn't queue.
@@ -62,8 +64,9 @@ pub(super) enum Found {
     Drained(f64),
     /// This remained above the base round-trip time in drain after drain: it isn't ours.
     Background(f64, f64),
-    /// The delay rose at once, and this remained above the base round-trip time: the path seems to be longer.
-    Longer(f64),
+    /// The delay rose at once, and this remained above the base round-trip time: the path seems to be longer. So many bytes/s were delivered before
+    /// the drain.
+    Longer(f64, f64),
     /// Others are at work: back to this window; and what remained.
     Others(f64, f64),
     /// Beside others, and loss is heavy: this part of the window remains.
@@ -75,7 +78,7 @@ impl Found {
     pub fn remains(&self) -> Option<f64> {
         match *self {
             Found::Drained(remains)
-            | Found::Longer(remains)
+            | Found::Longer(remains, _)
             | Found::Background(_, remains)
             | Found::Others(_, remains) => Some(remains),
             Found::Nothing | Found::Loss(_) => None,
@@ -101,6 +104,7 @@ pub(super) mod tests {
             is_noise: false,
             bunched: false,
             rise: 0.0,
+            bandwidth: 1.2e6,
             packet_time: 0.001,
             window: 100.0,
             unqueued: 0.5,

@@ -19,7 +19,8 @@ fn grown(weight: f64, rounds: u32, rtt: f64) -> f64 {
 
 /// A drain before which so many seconds stood, and after which so many remained.
 fn ended(before: f64, at_first: f64, remains: f64, window: f64) -> Drain {
-    let plan = Plan { now: 0.0, window, before, at_first, is_deep: false, after_rise: false, in_vain: false };
+    let (bandwidth, is_deep, after_rise, in_vain) = (1.2e6, false, false, false);
+    let plan = Plan { now: 0.0, window, before, at_first, bandwidth, is_deep, after_rise, in_vain };
     ended_as(plan, remains)
 }
 
@@ -112,7 +113,7 @@ fn a_delay_that_rose_at_once_is_tried_by_a_drain() {
         let mut ends = (1..=drain::ROUNDS).map(|rounds| (rounds, competition.on_round(&round, &later)));
         (drains, ends.find(|(_, found)| *found != Found::Nothing))
     };
-    assert_eq!(after(0.03, 0.03, 0.03), (true, Some((drain::ROUNDS, Found::Longer(0.03)))));
+    assert_eq!(after(0.03, 0.03, 0.03), (true, Some((drain::ROUNDS, Found::Longer(0.03, 1.2e6)))));
     assert_eq!(after(0.03, 0.03, 0.001), (true, Some((1, Found::Drained(0.001)))), "the path had paused: at once");
     assert!(!after(0.03, 0.01, 0.01).0, "it is over");
     assert!(!after(0.003, 0.03, 0.03).0, "too little");
