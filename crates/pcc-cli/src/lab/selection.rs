@@ -66,11 +66,14 @@ impl Selection {
 }
 
 fn seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
-    let range = text.split_once("..").and_then(|(first, last)| {
-        let (first, last) = (first.parse().ok()?, last.trim_start_matches('=').parse().ok()?);
-        (first <= last).then_some(first..=last)
-    });
-    range.ok_or_else(|| "write the first and the last seed, such as 1..20".to_owned())
+    let numbers = text
+        .split_once("..")
+        .and_then(|(first, last)| Some((first.parse().ok()?, last.trim_start_matches('=').parse().ok()?)));
+    match numbers {
+        Some((first, last)) if first <= last => Ok(first..=last),
+        Some(_) => Err("the first seed is larger than the last".to_owned()),
+        None => Err("write the first and the last seed, such as 1..20".to_owned()),
+    }
 }
 
 fn setting(text: &str) -> Result<(String, Value), String> {

@@ -132,12 +132,17 @@ impl<T: Quantity> Visitor<'_> for TextVisitor<T> {
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<T, E> {
-        T::from_number(number).ok_or_else(|| E::custom(format!("{number} doesn't do; expected {}", T::EXPECTED)))
+        T::from_number(number).ok_or_else(|| unclear::<T, E>(number))
     }
 
+    /// A whole number but zero needs a unit: a share of 1 may be 1 % or all.
     fn visit_i64<E: Error>(self, number: i64) -> Result<T, E> {
-        self.visit_f64(number as f64)
+        if number == 0 { self.visit_f64(0.0) } else { Err(unclear::<T, E>(number)) }
     }
+}
+
+fn unclear<T: Quantity, E: Error>(number: impl fmt::Display) -> E {
+    E::custom(format!("{number} doesn't do; expected {}", T::EXPECTED))
 }
 
 /// A table, or a text that is short for the usual one.

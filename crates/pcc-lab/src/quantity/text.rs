@@ -59,7 +59,10 @@ pub fn share(text: &str) -> Result<f64, String> {
     let (digits, scale) = text.trim().strip_suffix('%').map_or((text.trim(), 1.0), |digits| (digits.trim(), 0.01));
     let number: f64 = digits.parse().map_err(|_| format!("this is no number; {SHARE}"))?;
     let share = number * scale;
-    if !(0.0..=1.0).contains(&share) || (share == 1.0 && scale == 1.0) {
+    if number == 1.0 && scale == 1.0 {
+        return Err("1 may be 1% or 100%; write one of these".to_owned());
+    }
+    if !(0.0..=1.0).contains(&share) {
         return Err(format!("this must be between 0 and 100%; {SHARE}"));
     }
     Ok(share)
@@ -126,7 +129,7 @@ mod tests {
             probability("1").is_err()
                 && probability("100%").is_err()
                 && probability("NaN").is_err()
-                && share("1").is_err()
+                && share("1").unwrap_err().contains("1% or 100%")
         );
         assert!(probability("-1%").unwrap_err().contains("such as 1%"));
         assert!(share("150%").unwrap_err().starts_with("this must be between 0 and 100%"));

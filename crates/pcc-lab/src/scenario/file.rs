@@ -32,8 +32,10 @@ pub struct Scenario {
     #[serde(default)]
     pub kernel: KernelSettings,
     /// The links, each in one direction.
+    #[serde(default)]
     pub link: Vec<Link>,
     /// The flows, or groups of equal ones.
+    #[serde(default)]
     pub flow: Vec<Flow>,
     /// The axes along which cases differ.
     #[serde(default)]

@@ -112,8 +112,12 @@ fn quantities_are_checked_where_they_stand() {
     assert_parts(&error("delay = 10"), &["line 7", "10 doesn't do; expected a duration such as \"30ms\""]);
     assert_parts(&error("delay = true"), &["line 7", "expected a duration such as \"30ms\""]);
     assert_parts(&error("delay = \"9999999s\""), &["line 7", "the longest is 1000000s"]);
+    assert_parts(&error("loss = 1"), &["line 7", "1 doesn't do; expected a share such as \"1%\" or 0.01"]);
     assert_parts(&error("loss = \"120%\""), &["line 7", "this must be between 0 and 100%; write"]);
-    assert_parts(&error("loss = { to-bad = 2, to-good = 1, loss-bad = 1 }"), &["line 7", "2 doesn't do", "or 0.01"]);
+    assert_parts(
+        &error("loss = { to-bad = 2, to-good = 1.0, loss-bad = 1.0 }"),
+        &["line 7", "2 doesn't do", "or 0.01"],
+    );
     assert_parts(&error("aggregation = \"5\""), &["line 7", "the unit is missing; write for example 30ms"]);
     assert_parts(&error("policer = { rate = \"1mbit\" }"), &["line 7", "missing field `burst`"]);
     assert_parts(&error("schedule = [{ at = \"x\" }]"), &["line 7", "this does not start with a number"]);
