@@ -12,12 +12,14 @@ for option in inline-8bit-counters level=4 pc-table trace-compares stack-depth; 
 done
 
 fuzz() { # FOLDER PREFIX CARGO-TEST-OPTIONS...: all tests of a binary whose names begin with PREFIX
-    local folder=$1/__fuzz__ prefix=$2 exe name place arguments
+    local folder=$1/__fuzz__ prefix=$2 exe names name place arguments
     shift 2
     exe=$(BOLERO_FUZZER=libfuzzer RUSTFLAGS=$coverage cargo test --target-dir "${CARGO_TARGET_DIR:-target}/fuzz" --profile fuzz \
         --target "$(rustc --print host-tuple)" "$@" --no-run --message-format=json |
         sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -1)
-    for name in $("$exe" --list 2>/dev/null | sed -n "s/^\($prefix.*\): test$/\1/p"); do
+    names=$("$exe" --list 2>/dev/null | sed -n "s/^\($prefix.*\): test$/\1/p")
+    [ -n "$names" ] || { echo "no test begins with '$prefix' in cargo test $*" >&2; exit 1; }
+    for name in $names; do
         place=$folder/${name//::/__}
         mkdir -p "$place/corpus" "$place/crashes"
         echo "== $name"
@@ -28,6 +30,6 @@ fuzz() { # FOLDER PREFIX CARGO-TEST-OPTIONS...: all tests of a binary whose name
 }
 
 for command in transfer serve get; do
-    fuzz crates/pcc-cli/src/$command $command::fuzz:: -p pcc-cli --bin pcc
+    fuzz crates/pcc-cli/src/$command $command::fuzz:: -p pcc-cli --lib
 done
 fuzz crates/pcc-lab/tests "" -p pcc-lab --test fuzz

@@ -166,8 +166,11 @@ impl Reporter {
                 let _ = show(&format!("{size:>11}  {}\n", printable(path.as_bytes())));
             }
             Event::Total { files, bytes } => self.line(&format!("{}, {}", counted(*files), HumanBytes(*bytes))),
-            Event::Confirm { code, .. } => {
+            Event::Confirm { code, sender } => {
                 self.line(&format!("code {code}: the receiver's user is asked for it; tell them, but nobody else"));
+                self.line(&format!(
+                    "(for a receiver that takes what this sender sends without asking: --from {sender})"
+                ));
             }
             Event::Ask { peer } => {
                 self.line(&format!("{peer} has the ticket; type the code that pcc send shows there, and Enter:"));
