@@ -44,6 +44,26 @@ fn the_readme_counts_the_claims_that_agree() {
     assert!(readme.contains(total), "README.md should say {total}");
 }
 
+/// The README's table of QUIC in virtual time is what the snapshots of its test have.
+#[test]
+fn the_readme_has_what_quic_does_in_virtual_time() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    for path in ["satellite", "lossy", "shallow"] {
+        let row = readme.lines().find(|line| line.starts_with(&format!("| {path}: "))).expect("a row of the README");
+        let file = format!("crates/pcc-lab/tests/virtual_quic/snapshots/virtual_quic__paths__{path}.snap");
+        let snapshot = fs::read_to_string(root().join(&file)).unwrap();
+        let lines = snapshot.lines().skip_while(|line| !line.starts_with("controller")).skip(1);
+        let measured = lines.map(|line| line.split_whitespace().skip(1).take(2).map(|rate| rate.parse().unwrap()));
+        let cells = row.split('|').skip(2).map(str::trim).filter(|cell| !cell.is_empty());
+        let written = cells.map(|cell| cell.split(" / ").map(|rate| rate.parse().unwrap()));
+        let (measured, written): (Vec<f64>, Vec<f64>) = (measured.flatten().collect(), written.flatten().collect());
+        assert_eq!((measured.len(), written.len()), (12, 12), "{row}");
+        for (measured, written) in measured.iter().zip(&written) {
+            assert!((measured - written).abs() < 0.051, "README.md says {written}, {file} {measured}");
+        }
+    }
+}
+
 #[test]
 fn every_name_is_in_the_documents() {
     let scenarios = fs::read_to_string(root().join("docs/scenarios.md")).unwrap();

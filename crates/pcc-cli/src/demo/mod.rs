@@ -40,7 +40,10 @@ Examples:
   pcc demo --path lossy --duration 10s            a line that loses 1 % of all packets
   pcc demo --rate 100mbit --rtt 30ms --loss 1% --queue 75kB
   pcc demo --path satellite --loss 0              a satellite link that loses nothing
-  pcc demo --controller allegro-2015,vivace-loss --runs 3 --json > results.json";
+  pcc demo --controller allegro-2015,vivace-loss --runs 3 --json > results.json
+
+Exit codes:
+  0 done, 1 it failed, 2 wrong command line, 130 interrupted";
 
 /// Moves real data through an emulated bad path with PCC, CUBIC and BBRv3.
 ///

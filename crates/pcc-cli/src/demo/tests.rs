@@ -35,7 +35,7 @@ fn mistakes_are_named_with_what_would_be_right() {
         (["--path", "moon"], "possible values: satellite, lossy, shallow, fiber"),
         (["--rate", "100"], "the unit is missing; write for example 42mbit"),
         (["--rtt", "20s"], "a round trip can take at most 10s"),
-        (["--loss", "1"], "write a percentage such as 1%"),
+        (["--loss", "1"], "1 may be 1% or 100%"),
         (["--queue", "1kB"], "a packet of 1480 bytes must fit"),
         (["--duration", "10ms"], "a run can take between 1s and 60min"),
         (["--controller", "cubic,reno"], "unknown controller \"reno\""),

@@ -12,7 +12,10 @@ const EXAMPLES: &str = "\
 Examples:
   sudo pcc lab compare examples/scenarios/stacks.toml
   sudo pcc lab compare benches/agreement.toml --metric goodput --metric rtt-p95
-  sudo pcc lab compare benches/agreement.toml --seeds 1..3 --json > agreement.jsonl";
+  sudo pcc lab compare benches/agreement.toml --seeds 1..3 --json > agreement.jsonl
+
+Exit codes:
+  0 done, 1 it failed, or no run of a case on the emulator counts, 2 wrong command line or scenario, 130 interrupted";
 
 /// Runs a scenario in the simulator and on the emulator, and prints each metric of both with the difference.
 #[derive(clap::Args)]

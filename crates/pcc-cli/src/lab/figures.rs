@@ -18,7 +18,10 @@ Examples:
   pcc lab figures --list
   pcc lab figures A5 V2       # leaves figures/README.md as it is
   pcc lab figures --quick
-  pcc lab figures --out .     # in the repository: renews figures/README.md and its plots";
+  pcc lab figures --out .     # in the repository: renews figures/README.md and its plots
+
+Exit codes:
+  0 done, whatever came of the claims (--json tells), 1 it failed, 2 wrong command line, 130 interrupted";
 
 /// Runs the experiments behind figures of the PCC papers, and compares what comes out with what the papers report.
 ///

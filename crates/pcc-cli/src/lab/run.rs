@@ -20,7 +20,10 @@ Examples:
   pcc lab run examples/scenarios/lossy.toml --html lossy.html    # then look at it with a browser
   pcc lab run examples/scenarios/lossy.toml --set link.loss=3% --set duration=60s
   pcc lab run examples/scenarios/lossy.toml --utility 'x^0.9 - 900*x*max(0, rtt_gradient) - 11.35*x*loss'
-  sudo pcc lab run examples/scenarios/stacks.toml --on emulator";
+  sudo pcc lab run examples/scenarios/stacks.toml --on emulator
+
+Exit codes:
+  0 done, 1 it failed, or no run of a case on the emulator counts, 2 wrong command line or scenario, 130 interrupted";
 
 /// Runs a scenario and prints a table: medians over the seeds.
 ///
