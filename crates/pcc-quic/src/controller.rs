@@ -131,12 +131,13 @@ impl Adapter {
 impl State {
     fn new(build: &Build, now: Time, mtu: u16) -> State {
         let Made { control, phase } = build.control(now, mtu);
+        let pacing = Pacing::new(mtu).with_bursts(control.allows_bursts());
         let mut state = State {
             control,
             phase,
             rounds: Rounds::default(),
             spaces: Spaces::default(),
-            pacing: Pacing::new(mtu),
+            pacing,
             mtu,
             max_rate: build.max_rate(),
             heard: false,

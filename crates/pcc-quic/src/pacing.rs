@@ -57,6 +57,8 @@ pub(crate) struct Pacing {
     rate: f64,
     queue: Queue,
     bursts: Bursts,
+    /// Whether packets may wait for each other at all.
+    bursts_allowed: bool,
     /// What was learned of them: the shortest round trip, the deepest queue, the longest burst.
     path: (Duration, Duration, u32),
     /// What follows from all of these, which change once for many packets.
@@ -92,9 +94,9 @@ struct Wakes {
 }
 
 impl Wakes {
-    fn new(rate: f64, mtu: f64, queue: &Queue, bursts: &Bursts) -> Wakes {
+    fn new(rate: f64, mtu: f64, queue: &Queue, bursts: &Bursts, allowed: bool) -> Wakes {
         let packets_in = |wait: Duration| (rate * wait.as_secs_f64() / mtu).round();
-        let wait = waits::bearable(queue.shortest());
+        let wait = if allowed { waits::bearable(queue.shortest()) } else { Duration::ZERO };
         // The queue of a path that bears twice the wait holds what comes meanwhile, and half as much again.
         let gather = if queue.deepest() >= 3 * wait { 2 * wait } else { wait };
         let least = packets_in(MIN_WAIT).max(1.0);
@@ -110,7 +112,8 @@ impl Pacing {
         let (queue, bursts) = (Queue::default(), Bursts::default());
         Pacing {
             path: (queue.shortest(), queue.deepest(), bursts.longest()),
-            wakes: Wakes::new(0.0, mtu.into(), &queue, &bursts),
+            wakes: Wakes::new(0.0, mtu.into(), &queue, &bursts, true),
+            bursts_allowed: true,
             mtu: mtu.into(),
             rate: 0.0,
             queue,
@@ -124,6 +127,13 @@ impl Pacing {
             credit: 0.0,
             trim: None,
         }
+    }
+
+    /// The same, where packets wait for each other only if that is `allowed`.
+    pub(crate) fn with_bursts(mut self, allowed: bool) -> Pacing {
+        self.bursts_allowed = allowed;
+        self.follow_path();
+        self
     }
 
     pub(crate) fn set_mtu(&mut self, mtu: u16) {
@@ -149,7 +159,7 @@ impl Pacing {
     }
 
     fn follow_path(&mut self) {
-        self.wakes = Wakes::new(self.rate, self.mtu, &self.queue, &self.bursts);
+        self.wakes = Wakes::new(self.rate, self.mtu, &self.queue, &self.bursts, self.bursts_allowed);
     }
 
     /// Drops the debt, because something else than lateness held packets back.
@@ -283,6 +293,18 @@ mod tests {
             pacing.on_outcome(now, number % 2 == 0, (!lost(number)).then(|| round_trip(number)));
         }
         (pacing.quantum() / 1452, pacing.collect())
+    }
+
+    #[test]
+    fn nothing_waits_where_bursts_are_not_allowed() {
+        for (allowed, packets) in [(true, 5), (false, 1)] {
+            let mut pacing = Pacing::new(1452).with_bursts(allowed);
+            pacing.set_rate(Time::ZERO, Rate::from_mbps(100.0));
+            (0..4096)
+                .for_each(|number| pacing.on_outcome(Time::ZERO + PACKET * number, number % 2 == 0, Some(30 * MS)));
+            assert_eq!(pacing.quantum() / 1452, packets);
+            assert_eq!(pacing.gather().is_zero(), !allowed);
+        }
     }
 
     const PACKET: Duration = Duration::from_nanos(116_160);

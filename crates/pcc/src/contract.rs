@@ -119,6 +119,12 @@ pub trait CongestionControl: Debug + Send + Sync {
     /// The most bytes that may be in flight: sent, and neither acknowledged, lost nor discarded.
     fn in_flight_cap(&self) -> u64;
 
+    /// Whether the transport may hold packets back for a moment, to send or to read several at once; it never changes. A controller that gives way
+    /// to the delay of a single packet can't bear that.
+    fn allows_bursts(&self) -> bool {
+        true
+    }
+
     /// Whether its packets may be marked; it never changes. No PCC profile has a use for marks.
     fn ecn(&self) -> Ecn {
         Ecn::Unused

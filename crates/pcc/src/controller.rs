@@ -370,6 +370,10 @@ impl CongestionControl for Pcc {
         }
     }
 
+    fn allows_bursts(&self) -> bool {
+        self.control.allows_bursts()
+    }
+
     fn deadline(&self) -> Option<Time> {
         (self.monitor.in_flight() > 0).then(|| Time::from_nanos(self.heard.as_nanos().saturating_add(self.silence)))
     }

@@ -176,6 +176,10 @@ impl CongestionControl for Watched {
         self.control.in_flight_cap()
     }
 
+    fn allows_bursts(&self) -> bool {
+        self.control.allows_bursts()
+    }
+
     fn ecn(&self) -> Ecn {
         self.control.ecn()
     }

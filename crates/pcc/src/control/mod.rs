@@ -125,6 +125,11 @@ pub trait RateControl: Debug + Send + Sync {
         None
     }
 
+    /// Whether packets may wait for each other: see [`CongestionControl::allows_bursts`](crate::CongestionControl::allows_bursts).
+    fn allows_bursts(&self) -> bool {
+        true
+    }
+
     /// The limits that it sets itself; without them the rate is that of the interval being sent, and the guards limit what is in
     /// flight.
     fn limits(&self) -> Option<Limits> {

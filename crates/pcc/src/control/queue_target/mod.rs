@@ -514,6 +514,10 @@ impl RateControl for QueueTargetControl {
         Some(self.limits)
     }
 
+    fn allows_bursts(&self) -> bool {
+        self.config.competes
+    }
+
     fn limits(&self) -> Option<Limits> {
         Some(self.limits)
     }
