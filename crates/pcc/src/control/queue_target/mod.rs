@@ -339,7 +339,7 @@ impl QueueTargetControl {
             match start.on_round(round, queue, base, packet_time, self.used, self.delay.noise()) {
                 Verdict::Leave => self.leave_start(now),
                 Verdict::Noise => self.delay.learn_noise(),
-                Verdict::Go | Verdict::Hold => {}
+                Verdict::Go => {}
             }
             return;
         }
@@ -398,8 +398,10 @@ impl RateControl for QueueTargetControl {
 
     fn cut(&mut self, cut: Cut) {
         let filled = (self.start.is_none() || self.probe.is_some()).then(|| self.filling(self.rounds.bandwidth()));
-        if let Some(window) = self.end_probe(0.0) {
+        if self.probe.is_some() {
             self.start = None;
+        }
+        if let Some(window) = self.end_probe(0.0) {
             self.window.packets = window;
         }
         self.window.jump((self.window.packets.min(self.loss.cap) * 0.5).max(f64::MIN_POSITIVE));

@@ -42,11 +42,9 @@ const NEW_LOSS: f64 = 0.05;
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Double the window.
+    /// It goes on; whether the window grows meanwhile says [`Start::grows`].
     Go,
-    /// Keep it.
-    Hold,
-    /// Double it, and what stands is no queue.
+    /// It goes on, and what stands is no queue.
     Noise,
     /// The path is full.
     Leave,
@@ -211,7 +209,7 @@ impl Start {
         self.queued = (false, now, last || before);
         if self.paused > 0 {
             self.paused -= 1;
-            return Verdict::Hold;
+            return Verdict::Go;
         }
         let grew = round.rate > self.best * GROWS;
         let new_loss = round.lost > 0 && !self.lost;
@@ -219,7 +217,7 @@ impl Start {
         self.loss = round.loss();
         if !used {
             let heavy = self.rounds > FIRST_ROUNDS && self.loss > HEAVY_LOSS;
-            return if heavy { Verdict::Leave } else { Verdict::Hold };
+            return if heavy { Verdict::Leave } else { Verdict::Go };
         }
         let queued = self.is_queue(queue - self.not_ours(1.5, noise, base), base, packet_time);
         let sent_before_trial = self.is_trial() && self.hold.is_some_and(|(left, _)| left > 0);
@@ -235,7 +233,7 @@ impl Start {
             if left > 0 {
                 self.hold = Some((left - 1, before));
                 self.best = best;
-                return Verdict::Hold;
+                return Verdict::Go;
             }
             self.hold = None;
             self.best = best;
@@ -254,7 +252,7 @@ impl Start {
         }
         if queued {
             self.hold = Some((HOLD_ROUNDS - 1, round.rate));
-            return Verdict::Hold;
+            return Verdict::Go;
         }
         Verdict::Go
     }
@@ -285,7 +283,7 @@ mod tests {
     fn a_trial_holds_the_window_for_a_round_trip() {
         let mut start = Start::trial(StartConfig::default(), 0.004);
         assert!(start.is_trial() && !start.grows());
-        assert_eq!(of_round(&mut start, 5, 0, true), Verdict::Hold, "these were sent before it");
+        assert_eq!(of_round(&mut start, 5, 0, true), Verdict::Go, "these were sent before it");
         assert_eq!(of_round(&mut start, 3, 0, true), Verdict::Leave, "whatever is delivered");
         assert_eq!(start.best_without_queue(), 36_000.0);
     }
@@ -306,7 +304,7 @@ mod tests {
             start.on_rise(0.05, BASE);
             for _ in 0..PAUSE_ROUNDS {
                 assert_eq!((long(&mut start), start.grows()), (Verdict::Go, false));
-                assert_eq!(of_round(&mut start, 160, 0, true), Verdict::Hold);
+                assert_eq!(of_round(&mut start, 160, 0, true), Verdict::Go);
             }
             assert!(start.grows());
         }
@@ -342,7 +340,7 @@ mod tests {
 
     #[test]
     fn heavy_loss_ends_it_though_the_window_isnt_used() {
-        assert_eq!(of_round(&mut after(5), 300, 20, false), Verdict::Hold);
+        assert_eq!(of_round(&mut after(5), 300, 20, false), Verdict::Go);
         assert_eq!(of_round(&mut after(5), 200, 120, false), Verdict::Leave);
     }
 }
