@@ -43,6 +43,9 @@ const CATCH_UP: f64 = 1.5;
 /// A rate that differs by less still counts as the same one.
 const SAME_RATE: f64 = 0.005;
 
+/// Packets wait for so many times the wait where the queue was seen to hold what comes meanwhile, and half as much again.
+const MOST_WAITS: u32 = 3;
+
 /// A queue that stands at so many bursts is overflown by the rate, not by one of them.
 const ROOMY: u32 = 4;
 
@@ -97,8 +100,7 @@ impl Wakes {
     fn new(rate: f64, mtu: f64, queue: &Queue, bursts: &Bursts, allowed: bool) -> Wakes {
         let packets_in = |wait: Duration| (rate * wait.as_secs_f64() / mtu).round();
         let wait = if allowed { waits::bearable(queue.shortest()) } else { Duration::ZERO };
-        // The queue of a path that bears twice the wait holds what comes meanwhile, and half as much again.
-        let gather = if queue.deepest() >= 3 * wait { 2 * wait } else { wait };
+        let gather = (queue.deepest() * 2 / 3).clamp(wait, MOST_WAITS * wait);
         let least = packets_in(MIN_WAIT).max(1.0);
         let wanted = packets_in(gather);
         let packets = wanted.min(bursts.longest().into()).max(least);
@@ -231,7 +233,7 @@ impl Pacing {
         self.wakes.collect
     }
 
-    /// How long packets that arrive may wait until they are read: twice as long where the queue holds three such waits.
+    /// How long packets that arrive may wait until they are read.
     pub(crate) fn gather(&self) -> Duration {
         self.wakes.gather
     }
@@ -319,19 +321,21 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_collected_for_twice_as_long_where_a_queue_stood_that_holds_them() {
+    fn packets_are_collected_for_up_to_three_times_as_long_where_a_queue_stood_that_holds_them() {
         let standing =
             |micros: u64| move |number: u64| 30 * MS + Duration::from_micros(if number < 100 { 0 } else { micros });
-        // Twice a 64th of 30 ms is 0.94 ms, and half as much again 1.41 ms.
-        assert_eq!(learned(standing(1_350), |_| false), (5, 4 * PACKET));
-        assert_eq!(learned(standing(1_450), |_| false), (9, 8 * PACKET));
+        // A 64th of 30 ms is 0.47 ms.
+        assert_eq!(learned(standing(600), |_| false), (5, 4 * PACKET));
+        assert_eq!(learned(standing(1_400), |_| false), (9, 8 * PACKET));
+        assert_eq!(learned(standing(2_100), |_| false), (13, 12 * PACKET));
+        assert_eq!(learned(standing(9_000), |_| false), (13, 12 * PACKET));
     }
 
     #[test]
     fn a_queue_that_holds_several_bursts_isnt_overflown_by_one() {
         let ends = |number: u64| number % 50 == 1;
         let queue = |number: u64| if number < 100 { 30 * MS } else { 40 * MS };
-        assert_eq!(learned(queue, ends), (9, 8 * PACKET), "the rate overflows it");
+        assert_eq!(learned(queue, ends), (13, 12 * PACKET), "the rate overflows it");
         let (short, _) = learned(|_| 30 * MS, ends);
         assert!(short <= 2, "bursts of {short}");
     }

@@ -23,7 +23,7 @@ const BUFFER: usize = 4 << 20;
 ///
 /// On Linux it saves wake-ups for connections whose controller comes from a [`Factory`](crate::Factory). Packets to send
 /// are collected, and packets that arrive stay in the socket, for a 64th of the shortest round trip, half a millisecond at
-/// most, and twice as long where the path's queue was seen to hold what comes meanwhile, and half as much again. Nothing waits where no
+/// most, and up to three times as long where the path's queue was seen to hold what comes meanwhile, and half as much again. Nothing waits where no
 /// second packet would come. How many packets leave together is learned: up to 32, and fewer where the ends of such
 /// bursts get lost, as in a shallow queue. Nothing waits where the controller doesn't allow it (`CongestionControl::allows_bursts`).
 #[derive(Clone, Copy, Debug, Default)]

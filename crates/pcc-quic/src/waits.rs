@@ -17,7 +17,7 @@ pub(crate) const MIN_WAIT: Duration = Duration::from_micros(50);
 /// A wait is at most this share of the shortest round trip: far below what the controllers take for a queue.
 const ROUND_TRIPS: u32 = 64;
 
-/// And no more than this: as long as the bursts that Linux makes of paced TCP are at most, halved.
+/// And no more than this, where the path's queue isn't known to hold more: half of the longest bursts that Linux makes of paced TCP.
 const LONGEST: Duration = Duration::from_micros(500);
 
 /// How long wake-ups may be delayed on a path with this shortest round trip, whatever its queue: not at all where setting a timer would cost more than

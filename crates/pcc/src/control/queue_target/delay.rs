@@ -35,6 +35,9 @@ const OF_HOSTS: f64 = 0.0005;
 /// acknowledged for this part of the rise at least: the path has become longer, or pauses. A queue grows more slowly.
 const AT_ONCE: f64 = 4.0;
 const WHILE_SILENT: f64 = 0.7;
+/// Who yields forgets the smallest round-trip time after so many seconds (BBR, 2016; Copa, NSDI 2018): else it would yield for ever to a
+/// path that became longer.
+const FORGETS: f64 = 10.0;
 /// The longest round-trip time that is believed, in seconds.
 const MAX_RTT: f64 = 600.0;
 
@@ -64,6 +67,8 @@ pub(super) struct Delay {
     batch: Batch,
     /// What stands although none of it is ours: noise, or a queue that others keep.
     background: f64,
+    /// Whether a queue that others keep is no background, so that as much of it counts as may be noise now.
+    yields: bool,
     held_up: HeldUp,
     /// Whether nothing of the background is a queue of our kind, as a drain has found out.
     pub only_noise: bool,
@@ -83,8 +88,9 @@ pub(super) struct Delay {
 
 impl Delay {
     /// Nothing was seen yet.
-    pub fn new(memory: f64, noise: NoiseConfig) -> Delay {
-        Delay { memory, held_up: HeldUp::new(noise), ..Delay::default() }
+    pub fn new(competes: bool, noise: NoiseConfig) -> Delay {
+        let memory = if competes { f64::INFINITY } else { FORGETS };
+        Delay { memory, yields: !competes, held_up: HeldUp::new(competes, noise), ..Delay::default() }
     }
 
     /// Takes in an acknowledged packet.
@@ -198,9 +204,9 @@ impl Delay {
     /// is there.
     pub fn queue(&self) -> f64 {
         let of_hosts = if self.base() < HOSTS_MATTER { smaller(OF_HOSTS, self.noise()) } else { 0.0 };
-        let is_noise = self.is_noise() && (self.only_noise || self.noise() > self.background);
+        let is_noise = self.is_noise() && (self.only_noise || self.noise() > self.background());
         let excess = if is_noise { smaller(self.excess(), self.mean) } else { self.excess() };
-        larger(excess - larger(self.background, of_hosts), 0.0)
+        larger(excess - larger(self.background(), of_hosts), 0.0)
     }
 
     /// What remains of the excess when nothing of it can be ours.
@@ -215,12 +221,12 @@ impl Delay {
 
     /// Whether the background is more than a small part of the round trip.
     pub fn has_background(&self) -> bool {
-        self.background * SMALL > self.base()
+        self.background() * SMALL > self.base()
     }
 
     /// Whether the background isn't small, and may be noise in part.
     pub fn is_noise(&self) -> bool {
-        self.has_background() && self.noise() > NOISE_PART * self.background
+        self.has_background() && self.noise() > NOISE_PART * self.background()
     }
 
     /// Whether all of an excess of so many seconds, which isn't small, may be noise, and none of it a receiver that waits.
@@ -250,11 +256,6 @@ impl Delay {
         self.background += part * (remains - self.background);
     }
 
-    /// No more of what stands is background than may be noise: a queue is others'.
-    pub fn keep_noise_only(&mut self) {
-        self.background = smaller(self.background, self.held_up.noise_of_path());
-    }
-
     /// What stands is noise, as far as it may be.
     pub fn learn_noise(&mut self) {
         self.background = self.background.max(self.excess().min(self.held_up.noise_of_path()));
@@ -262,7 +263,7 @@ impl Delay {
 
     /// The delay that isn't ours.
     pub fn background(&self) -> f64 {
-        self.background
+        if self.yields { smaller(self.background, self.held_up.noise_of_path()) } else { self.background }
     }
 }
 
@@ -272,7 +273,7 @@ mod tests {
 
     /// By how much the delay rises at once as packets are acknowledged that were sent each 2 ms and took so many milliseconds.
     fn rise(rtts: impl IntoIterator<Item = u64>) -> f64 {
-        let mut delay = Delay::new(f64::INFINITY, NoiseConfig::default());
+        let mut delay = Delay::new(true, NoiseConfig::default());
         for (number, rtt) in rtts.into_iter().enumerate() {
             let (sent, rtt) = (Time::from_nanos(2_000_000 * number as u64), core::time::Duration::from_millis(rtt));
             delay.on_acked(&AckedPacket { time: sent + rtt, number: number as u64, sent, bytes: 1200, rtt });
@@ -283,7 +284,7 @@ mod tests {
 
     #[test]
     fn while_nothing_is_sent_nothing_can_be_acknowledged() {
-        let mut delay = Delay::new(f64::INFINITY, NoiseConfig::default());
+        let mut delay = Delay::new(true, NoiseConfig::default());
         let rtt = core::time::Duration::from_millis(20);
         // A packet that was sent after so many milliseconds.
         let send = |delay: &mut Delay, at: u64| {
@@ -321,7 +322,7 @@ mod tests {
 
     /// A path of 20 ms whose background is so long, and on which packets are held up so that some milliseconds may be noise.
     fn noisy(background: f64) -> Delay {
-        let mut delay = Delay::new(f64::INFINITY, NoiseConfig::default());
+        let mut delay = Delay::new(true, NoiseConfig::default());
         for bunch in 0..100 {
             for number in 0..5 {
                 let sent = 0.01 * f64::from(bunch) + 0.001 * f64::from(number);
@@ -342,11 +343,21 @@ mod tests {
             delay.standing.update(0.0, base + excess, 1.0);
             (1e6 * delay.queue()).round()
         };
-        let even = || Delay::new(f64::INFINITY, NoiseConfig::default());
+        let even = || Delay::new(true, NoiseConfig::default());
         assert_eq!(queue(even(), 0.001, 0.000_7), 700.0, "nothing holds packets up");
         assert_eq!(queue(noisy(0.0), 0.001, 0.000_7), 200.0);
         assert_eq!(queue(noisy(0.0), 0.001, 0.000_4), 0.0);
         assert_eq!(queue(noisy(0.0), 0.003, 0.000_4), 400.0, "a longer path");
+    }
+
+    #[test]
+    fn to_who_yields_no_more_is_background_than_may_be_noise_now() {
+        let noise = noisy(0.0).noise();
+        let mut delay = Delay { yields: true, ..noisy(2.0 * noise) };
+        assert_eq!(delay.background(), noise);
+        delay.held_up = HeldUp::new(false, NoiseConfig::default());
+        assert_eq!(delay.background(), 0.0, "packets aren't held up any more");
+        assert_eq!(noisy(2.0 * noise).background(), 2.0 * noise, "others keep the rest");
     }
 
     #[test]

@@ -19,6 +19,8 @@ const UNUSUAL: f64 = 5.0;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HeldUp {
     config: NoiseConfig,
+    /// For how many packets a receiver may wait.
+    most_together: u32,
     /// When the newest packet was sent, and when it was acknowledged, in seconds.
     newest: Option<(f64, f64)>,
     /// How many packets there were.
@@ -40,9 +42,9 @@ struct Wait {
 }
 
 impl HeldUp {
-    /// Nothing was seen yet.
-    pub fn new(config: NoiseConfig) -> HeldUp {
-        HeldUp { config, ..HeldUp::default() }
+    /// Nothing was seen yet. Only where packets may leave in `bursts` is the receiver asked to acknowledge several at once.
+    pub fn new(bursts: bool, config: NoiseConfig) -> HeldUp {
+        HeldUp { config, most_together: if bursts { MOST_TOGETHER } else { USUALLY_TOGETHER }, ..HeldUp::default() }
     }
 
     /// Takes in `packets` packets that were acknowledged at once: when the oldest and the newest were sent, and when that was, in seconds.
@@ -60,7 +62,7 @@ impl HeldUp {
         let (oldest, gap, together) = (larger(oldest, before), acked - last, self.config.together);
         let (number, packets) = (packets, f64::from(packets));
         self.seen += packets;
-        for (wait, most) in [(&mut self.by_any, USUALLY_TOGETHER), (&mut self.by_path, MOST_TOGETHER)] {
+        for (wait, most) in [(&mut self.by_any, USUALLY_TOGETHER), (&mut self.by_path, self.most_together)] {
             let oldest = if number > most { oldest } else { newest };
             wait.add(oldest - before, newest - oldest, gap, together, packets, self.seen);
         }
@@ -119,18 +121,21 @@ mod tests {
     #[test]
     fn a_receiver_that_waits_for_more_packets_is_no_noise_of_the_path() {
         // Packets are sent each 2 ms, and so many of them acknowledged at once: what may be noise, and what of the path.
-        let noise = |packets: u32| {
-            let mut held_up = HeldUp::new(NoiseConfig::default());
+        let noise_with = |bursts, packets: u32| {
+            let mut held_up = HeldUp::new(bursts, NoiseConfig::default());
             for newest in (0..100).map(|number| 0.002 * f64::from((number + 1) * packets)) {
                 held_up.add(newest - 0.002 * f64::from(packets - 1), newest, packets, newest + 0.04);
             }
             [held_up.noise(), held_up.noise_of_path()]
         };
+        let noise = |packets| noise_with(true, packets);
         assert_eq!([1, 2].map(noise), [[0.0, 0.0]; 2]);
         let [some, more, many] = [3, 32, 33].map(noise);
         assert!(some[0] > 0.007 && some[1] == 0.0, "{some:?}");
         assert!(more[0] > 0.1 && more[1] == 0.0, "{more:?}");
         assert!(many[0] > 0.1 && many[1] == many[0], "{many:?}: nobody waits for so many");
+        assert_eq!(noise_with(false, 3), [some[0]; 2], "nobody was asked to wait");
+        assert_eq!(noise_with(false, 2), [0.0; 2], "for a second one receivers wait without that");
     }
 
     #[test]

@@ -64,9 +64,6 @@ const NO_QUEUE: f64 = 0.005;
 const OUTLASTS: f64 = 32.0;
 /// What is delivered in this part of the smallest round-trip time tells the rate of a path that start-up fills.
 const TELLS: f64 = 0.05;
-/// Who yields forgets the smallest round-trip time after so many seconds (BBR, 2016; Copa, NSDI 2018): else it would yield for ever to a
-/// path that became longer.
-const FORGETS: f64 = 10.0;
 
 /// The rate control that holds a number of packets in the queue.
 #[derive(Debug)]
@@ -107,7 +104,7 @@ impl QueueTargetControl {
         let mut control = QueueTargetControl {
             packet: 1200.0,
             packet_time: 0.0,
-            delay: Delay::new(if config.competes { f64::INFINITY } else { FORGETS }, config.noise),
+            delay: Delay::new(config.competes, config.noise),
             rounds: Rounds::default(),
             window: Window::new(LEAST),
             wanted: 1.0,

@@ -50,7 +50,6 @@ impl QueueTargetControl {
             if let Some(remains) = found.remains() {
                 self.delay.on_drain(remains);
             }
-            self.delay.keep_noise_only();
             return;
         }
         self.delay.only_noise = self.competition.only_noise;
