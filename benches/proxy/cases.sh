@@ -7,6 +7,8 @@
 #   iperf     iperf3 in both directions, the same way; Mbit/s in $SECONDS_EACH (20)
 #   rsync     $MEGABYTES (50) over ssh, through pipe and over the kernel's TCP; Mbit/s up to the end or in 60 s, and how long
 #             it takes for an empty folder, which is the time that ssh and rsync need before the first byte
+#   rsyncd    the same from rsync's own daemon, without ssh, through a forward and over the kernel's default TCP
+#   window    a program that has at most 2, 8 or 32 MB under way, in Mbit/s, in the second half of twice $SECONDS_EACH
 #   weights   two near sides of one far side with weights of 7 and 3, exchanged after 20 s
 #   stalled   memory of both sides with 500 connections, one of which nobody reads
 # The path is one of 100 Mbit/s, 30 ms, 1 % loss and 375 kB queue, unless the options say otherwise; that of `weights` has
@@ -159,9 +161,14 @@ with socket.create_server(("0.0.0.0", int(sys.argv[1]))) as listener:
     until_listening "$1"
 }
 
-rsync() {
-    mkdir -p "$dir/files" "$dir/nothing" /run/sshd
+files() {
+    mkdir -p "$dir/files" "$dir/nothing"
     for n in $(seq $((megabytes / 2))); do head -c 2000000 /dev/urandom >"$dir/files/$n"; done
+}
+
+rsync() {
+    files
+    mkdir -p /run/sshd
     ssh-keygen -q -t ed25519 -N "" -f "$dir/key"
     ssh-keygen -q -t ed25519 -N "" -f "$dir/host"
     cp "$dir/key.pub" "$dir/authorized"
@@ -171,19 +178,52 @@ rsync() {
     behind rsync_inside
 }
 rsync_inside() {
-    fetch() {
+    over() {
         local what=$1 host=$2 shell="ssh -i $dir/key -p $3 -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null ${*:4}"
-        local began=$EPOCHREALTIME
-        rm -rf "$dir/in"
-        rsync -a -e "$shell" "$host:$dir/nothing/" "$dir/in/"
-        local between=$EPOCHREALTIME
-        timeout 60 rsync -a -e "$shell" "$host:$dir/files/" "$dir/in/" && diff -r "$dir/files" "$dir/in"
-        echo "$EPOCHREALTIME $between $began $(du -sb "$dir/in" | cut -f1)" | awk -v what="$what" '{
-            printf "%s: %.1f Mbit/s, and %.1f s for nothing\n", what, $4 * 8e-6 / ($1 - $2), $2 - $3 }'
+        fetch "$what" "$host:$dir" -e "$shell"
     }
-    fetch "through the proxy" 127.0.0.1 "$port" "-o ProxyCommand='$pcc proxy pipe --ticket-file $dir/ticket %h %p'"
-    fetch cubic "$PCC_HOST" "$port"
-    fetch bbr "$PCC_HOST" $((port + 1))
+    over "through the proxy" 127.0.0.1 "$port" "-o ProxyCommand='$pcc proxy pipe --ticket-file $dir/ticket %h %p'"
+    over cubic "$PCC_HOST" "$port"
+    over bbr "$PCC_HOST" $((port + 1))
+}
+fetch() {
+    local what=$1 from=$2 began=$EPOCHREALTIME
+    shift 2
+    rm -rf "$dir/in"
+    command rsync -a "$@" "$from/nothing/" "$dir/in/"
+    local between=$EPOCHREALTIME
+    timeout 60 rsync -a "$@" "$from/files/" "$dir/in/" && diff -r "$dir/files" "$dir/in"
+    echo "$EPOCHREALTIME $between $began $(du -sb "$dir/in" | cut -f1)" | awk -v what="$what" '{
+        printf "%s: %.1f Mbit/s, and %.1f s for nothing\n", what, $4 * 8e-6 / ($1 - $2), $2 - $3 }'
+}
+
+rsyncd() {
+    files
+    printf 'uid = root\ngid = root\n[all]\npath = %s\n' "$dir" >"$dir/rsyncd.conf"
+    command rsync --daemon --no-detach --port "$port" --config "$dir/rsyncd.conf" &
+    started+=($!)
+    until_listening "$port"
+    far "$port"
+    behind rsyncd_inside
+}
+rsyncd_inside() {
+    near $((port + 1)) "$port"
+    fetch "through the proxy" "rsync://127.0.0.1:$((port + 1))/all"
+    fetch "$(sysctl -n net.ipv4.tcp_congestion_control)" "rsync://$PCC_HOST:$port/all"
+}
+
+window() {
+    python3 "$here/window.py" serve "$port" &
+    started+=($!)
+    until_listening "$port"
+    far "$port"
+    behind window_inside
+}
+window_inside() {
+    near $((port + 1)) "$port"
+    for megabytes in 2 8 32; do
+        echo "$megabytes MB: $(python3 "$here/window.py" fetch 127.0.0.1 $((port + 1)) ${megabytes}000000 $((2 * each))) Mbit/s"
+    done
 }
 
 stalled() {
@@ -193,7 +233,7 @@ stalled() {
     python3 "$here/stalled.py" $((port + 1)) "${started[@]:1}"
 }
 
-export -f near sums ended
+export -f near sums ended fetch
 if declare -F "${case}_inside" >/dev/null; then export -f "${case}_inside"; fi
 started=()
 trap 'ended; rm -rf "$dir"' EXIT
