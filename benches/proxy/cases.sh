@@ -39,10 +39,15 @@ near() {
     until grep -q listening "$dir/$1.log"; do sleep 0.1; done
 }
 
-pump() {
-    python3 "$here/pump.py" serve "$port" &
+# A program that listens on $port.
+serving() {
+    "$@" &
     started+=($!)
     until_listening "$port"
+}
+
+pump() {
+    serving python3 "$here/pump.py" serve "$port"
 }
 
 until_listening() {
@@ -124,9 +129,7 @@ page_inside() {
 }
 
 iperf() {
-    iperf3 -s -p "$port" >/dev/null &
-    started+=($!)
-    until_listening "$port"
+    serving iperf3 -s -p "$port" >/dev/null
     far "$port"
     behind iperf_inside
 }
@@ -200,9 +203,7 @@ fetch() {
 rsyncd() {
     files
     printf 'uid = root\ngid = root\n[all]\npath = %s\n' "$dir" >"$dir/rsyncd.conf"
-    command rsync --daemon --no-detach --port "$port" --config "$dir/rsyncd.conf" &
-    started+=($!)
-    until_listening "$port"
+    serving env rsync --daemon --no-detach --port "$port" --config "$dir/rsyncd.conf"
     far "$port"
     behind rsyncd_inside
 }
@@ -213,9 +214,7 @@ rsyncd_inside() {
 }
 
 window() {
-    python3 "$here/window.py" serve "$port" &
-    started+=($!)
-    until_listening "$port"
+    serving python3 "$here/window.py" serve "$port"
     far "$port"
     behind window_inside
 }
