@@ -169,8 +169,12 @@ impl Flow {
         let sender = spec.of(&name).sender().map_err(|reason| (key, reason))?;
         let (key, spec) = find("receiver-host", &self.receiver_host);
         let (receiver, acks) = spec.of(&name).receiver().map_err(|reason| (key, reason))?;
-        let every = self.ack_every.map_or(acks.every, u64::from);
-        Ok((sender, receiver, AckPolicy { every, max_delay: self.ack_delay.unwrap_or(acks.max_delay) }))
+        // Who says how many packets an acknowledgement waits for means all of them.
+        let acks = match self.ack_every {
+            Some(every) => AckPolicy { every: every.into(), max_delay: acks.max_delay, ..AckPolicy::default() },
+            None => acks,
+        };
+        Ok((sender, receiver, AckPolicy { max_delay: self.ack_delay.unwrap_or(acks.max_delay), ..acks }))
     }
 
     /// Whether it sends as long as it may.

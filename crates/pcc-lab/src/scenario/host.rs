@@ -24,22 +24,25 @@ enum Base {
     Exact,
     Linux,
     LinuxFq,
+    Linux2015,
     UserSpace2015,
     Testbed2015,
     BusyVm,
 }
 
-const BASES: [(&str, Base); 6] = [
+const BASES: [(&str, Base); 7] = [
     ("exact", Base::Exact),
     ("linux", Base::Linux),
     ("linux-fq", Base::LinuxFq),
+    ("linux-2015", Base::Linux2015),
     ("user-space-2015", Base::UserSpace2015),
     ("testbed-2015", Base::Testbed2015),
     ("busy-vm", Base::BusyVm),
 ];
 
-/// Linux acknowledges every other packet, and a single one after 40 ms (`TCP_DELACK_MIN`).
-const LINUX_ACKS: AckPolicy = AckPolicy { every: 2, max_delay: Duration::from_millis(40) };
+/// Linux acknowledges every other packet, and a single one at the end of a burst or after 40 ms (`TCP_DELACK_MIN`); at first each.
+const LINUX_ACKS: AckPolicy =
+    AckPolicy { every: 2, max_delay: Duration::from_millis(40), ends_of_bursts: true, quick: 16 };
 /// What a network card's driver waits for more packets; also the emulator's quantum.
 const GRO_TIME: Duration = Duration::from_micros(50);
 /// How late threads of a busy virtual machine ran.
@@ -135,7 +138,7 @@ impl HostSpec {
     /// The host for the controller with this name: a testbed has two kinds.
     pub(super) fn of(mut self, controller: &str) -> HostSpec {
         if self.base == Base::Testbed2015 {
-            self.base = if runs_in_linux(controller) { Base::Linux } else { Base::UserSpace2015 };
+            self.base = if runs_in_linux(controller) { Base::Linux2015 } else { Base::UserSpace2015 };
         }
         self
     }
@@ -144,7 +147,7 @@ impl HostSpec {
     pub(super) fn sender(&self) -> Result<SenderHost, String> {
         let pacing = match self.base {
             Base::Exact => Pacing::Exact,
-            Base::Linux | Base::LinuxFq => Pacing::Bursts,
+            Base::Linux | Base::LinuxFq | Base::Linux2015 => Pacing::Bursts,
             Base::UserSpace2015 | Base::Testbed2015 => Pacing::FullCatchUp,
             Base::BusyVm => Pacing::CatchUp,
         };
@@ -168,14 +171,15 @@ impl HostSpec {
 
     /// The host that receives, and when it acknowledges.
     pub(super) fn receiver(&self) -> Result<(ReceiverHost, AckPolicy), String> {
-        let linux = matches!(self.base, Base::Linux | Base::LinuxFq);
+        let linux = matches!(self.base, Base::Linux | Base::LinuxFq | Base::Linux2015);
+        let acks = AckPolicy { ends_of_bursts: self.base != Base::Linux2015, ..LINUX_ACKS };
         let receiver = ReceiverHost {
             thread: self.thread()?,
             bundle: self.changes.bundle.unwrap_or(if linux { GRO_TIME } else { Duration::ZERO }),
             sack_compression: self.changes.sack_compression.unwrap_or(linux),
             hides_delay: linux,
         };
-        Ok((receiver, if linux { LINUX_ACKS } else { AckPolicy::default() }))
+        Ok((receiver, if linux { acks } else { AckPolicy::default() }))
     }
 
     fn thread(&self) -> Result<HostThread, String> {

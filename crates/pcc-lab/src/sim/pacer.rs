@@ -120,20 +120,21 @@ impl Pacer {
         }
     }
 
-    /// A packet of `bytes` bytes left at `now`.
+    /// A packet of `bytes` bytes left at `now`. Returns whether it was the last one of a burst of several.
     #[inline]
-    pub fn on_sent(&mut self, now: Time, bytes: u64, rate: Option<Rate>) {
+    pub fn on_sent(&mut self, now: Time, bytes: u64, rate: Option<Rate>) -> bool {
         if self.is_bursty() {
+            let is_first = self.burst_bytes == 0;
             self.burst_bytes += bytes;
             self.rest = self.rest.saturating_sub(1);
             if self.rest == 0 {
                 self.pace_burst(now, rate);
             }
-            return;
+            return self.rest == 0 && !is_first;
         }
         let Some(rate) = rate else {
             self.next = now;
-            return;
+            return false;
         };
         let gap = rate.time_for(bytes);
         let varied = self.vary(gap);
@@ -145,6 +146,7 @@ impl Pacer {
             Pacing::CatchUp => self.catch_up(now, rate, gap, varied),
         }
         self.last = now;
+        false
     }
 
     fn pace_burst(&mut self, now: Time, rate: Option<Rate>) {

@@ -11,14 +11,19 @@ use std::time::Duration;
 pub struct AckPolicy {
     /// As soon as this many packets have arrived, at least 1 ...
     pub every: u64,
-    /// ... or one has waited for this long.
+    /// ... or one has waited for this long ...
     pub max_delay: Duration,
+    /// ... or one ends a burst of several, of which Linux's receiver, since 6.6, doesn't wait for more (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`:
+    /// 4720852ed9af).
+    pub ends_of_bursts: bool,
+    /// So many acknowledgements at the beginning wait for nothing: 16 of Linux's (`TCP_MAX_QUICKACKS`).
+    pub quick: u32,
 }
 
 impl Default for AckPolicy {
     /// Each packet, as in UDT and the authors' senders.
     fn default() -> Self {
-        AckPolicy { every: 1, max_delay: Duration::from_millis(25) }
+        AckPolicy { every: 1, max_delay: Duration::from_millis(25), ends_of_bursts: false, quick: 0 }
     }
 }
 
@@ -98,7 +103,7 @@ impl Receiver {
 
     /// Takes a packet in. Returns whether its segment is new, and whether it should be acknowledged at once.
     #[inline]
-    pub fn take(&mut self, now: Time, &Departure { number, segment, ecn, .. }: &Departure) -> (bool, bool) {
+    pub fn take(&mut self, now: Time, &Departure { number, segment, ecn, ends_burst, .. }: &Departure) -> (bool, bool) {
         let marked = ecn == Codepoint::Ce;
         self.receipts.push_back(Receipt { number, time: now, marked });
         // Whatever hints at a loss is acknowledged at once, and so is a mark (RFC 9000, section 13.2.1).
@@ -116,7 +121,9 @@ impl Receiver {
             None => (self.policy.max_delay, number != next),
         };
         let patient = self.compression.is_some() && self.in_order == before;
-        let due = at_once || marked || (!patient && waiting >= self.policy.every);
+        let AckPolicy { every, ends_of_bursts, quick, .. } = self.policy;
+        let enough = waiting >= every || (ends_burst && ends_of_bursts) || quick > 0;
+        let due = at_once || marked || (!patient && enough);
         if !due {
             let at = now + wait;
             self.ack_due = Some(self.ack_due.map_or(at, |due| due.min(at)));
@@ -150,6 +157,7 @@ impl Receiver {
     /// The acknowledgement of all that has arrived.
     pub fn ack(&mut self, now: Time) -> Option<Ack> {
         self.ack_due = None;
+        self.policy.quick = self.policy.quick.saturating_sub(1);
         self.compression.iter_mut().for_each(|compression| compression.compressed = 0);
         self.acked = self.forgotten + self.receipts.len() as u64;
         let newest = self.receipts.back()?;
@@ -202,11 +210,11 @@ mod tests {
     }
 
     fn packet(number: u64, segment: u64) -> Departure {
-        Departure { number, segment, bytes: 1500, ecn: Codepoint::NotEct }
+        Departure { number, segment, bytes: 1500, ecn: Codepoint::NotEct, ends_burst: false }
     }
 
     fn delayed() -> Receiver {
-        Receiver::new(AckPolicy { every: 2, max_delay: Duration::from_millis(25) }, false)
+        Receiver::new(AckPolicy { every: 2, ..AckPolicy::default() }, false)
     }
 
     #[test]
@@ -220,6 +228,19 @@ mod tests {
         assert_eq!(receiver.on_time(at(26)), None);
         assert_eq!(receiver.next_event(), Some(at(27)));
         assert_eq!(receiver.on_time(at(27)), Some(Ack { receipts: 3, delay: Duration::from_millis(25) }));
+    }
+
+    #[test]
+    fn linux_waits_for_no_packet_at_the_beginning_and_at_the_end_of_a_burst() {
+        let acknowledged = |policy, ends_burst| {
+            let mut receiver = Receiver::new(AckPolicy { every: 2, ..policy }, true);
+            [0, 1, 2].map(|n| receiver.on_packet(at(n), &Departure { ends_burst, ..packet(n, n) }).1.is_some())
+        };
+        let (usual, all) = (AckPolicy::default(), [true; 3]);
+        assert_eq!(acknowledged(usual, true), [false, true, false]);
+        assert_eq!(acknowledged(AckPolicy { ends_of_bursts: true, ..usual }, true), all);
+        assert_eq!(acknowledged(AckPolicy { ends_of_bursts: true, ..usual }, false), [false, true, false]);
+        assert_eq!(acknowledged(AckPolicy { quick: 2, ..usual }, false), [true, true, false]);
     }
 
     #[test]
@@ -263,7 +284,7 @@ mod tests {
     #[test]
     fn sacks_are_compressed_while_a_gap_is_open() {
         let us = |us: u64| Time::from_nanos(us * 1000);
-        let mut receiver = Receiver::new(AckPolicy { every: 2, max_delay: Duration::from_millis(40) }, true);
+        let mut receiver = Receiver::new(AckPolicy { every: 2, ..AckPolicy::default() }, true);
         receiver.set_rtt(Duration::from_millis(10));
         receiver.on_packet(us(0), &packet(0, 0));
         let at_once: Vec<bool> = (2..8).map(|n| receiver.on_packet(us(100 + n), &packet(n, n)).1.is_some()).collect();

@@ -243,8 +243,8 @@ impl Sender {
         self.counts.sent += 1;
         self.last_sent = now;
         self.control.on_packet_sent(&SentPacket { time: now, number, bytes: bytes.into() });
-        self.pacer.on_sent(now, bytes.into(), self.control.pacing_rate());
-        Some(Departure { number, segment, bytes, ecn: self.ecn })
+        let ends_burst = self.pacer.on_sent(now, bytes.into(), self.control.pacing_rate());
+        Some(Departure { number, segment, bytes, ecn: self.ecn, ends_burst })
     }
 
     /// Begins a burst, unless it is worth waiting until the window has room for a full one (`tcp_tso_should_defer`).

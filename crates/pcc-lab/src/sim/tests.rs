@@ -135,7 +135,7 @@ fn transfers_complete_over_the_worst_path() {
     let flow = |seed| FlowConfig {
         app: App::Transfer { bytes: 300_000 },
         reverse: Some(1),
-        acks: AckPolicy { every: 2, max_delay: 25 * MS },
+        acks: AckPolicy { every: 2, ..AckPolicy::default() },
         ..bulk(profiles::vivace_latency().build(seed))
     };
     let simulation = Simulation::dumbbell(path, (0..5).map(flow).collect(), Duration::from_secs(120), 1);

@@ -17,4 +17,6 @@ pub(super) struct Departure {
     pub bytes: u32,
     /// Whether it can be marked, or has been.
     pub ecn: Codepoint,
+    /// Whether it is the last one of a burst of several, which Linux says of it (PSH, since 5.4: 051ba67447de).
+    pub ends_burst: bool,
 }

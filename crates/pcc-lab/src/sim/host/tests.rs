@@ -201,6 +201,8 @@ proptest! {
         pacing in any_pacing(),
         bundle in 0..2000u32,
         sack_compression: bool,
+        ends_of_bursts: bool,
+        quick in 0..20u32,
         window in 1..200u64,
         rate in prop::option::of(1.0..50.0f64),
         seed: u64,
@@ -210,7 +212,7 @@ proptest! {
             app: App::Transfer { bytes: 400 * 1460 },
             sender: SenderHost { pacing, thread: sender, initial_window: None },
             receiver: ReceiverHost { thread: receiver, bundle: US * bundle, sack_compression, hides_delay: false },
-            acks: AckPolicy { every: 2, max_delay: 40 * MS },
+            acks: AckPolicy { every: 2, max_delay: 40 * MS, ends_of_bursts, quick },
             ..FlowConfig::bulk(Box::new(control.clone()), 15 * MS)
         };
         let path = PathConfig { capacity: Rate::from_mbps(100.0).into(), queue: u64::MAX.into(), ..PathConfig::delay_only(15 * MS) };

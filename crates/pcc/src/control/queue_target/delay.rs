@@ -2,7 +2,7 @@
 
 use super::config::NoiseConfig;
 use super::filter::WindowedMin;
-use super::held_up::HeldUp;
+use super::held_up::{HeldUp, USUALLY_TOGETHER};
 use crate::contract::AckedPacket;
 use crate::units::{Time, decayed, larger, smaller};
 
@@ -127,7 +127,8 @@ impl Delay {
         let window = larger(smaller(smoothed / 2.0, STANDING_SECONDS), STANDING_PACKETS * packet_time);
         let window = larger(window, GAPS * self.gap);
         let rise = smallest - self.standing();
-        let apart = oldest - self.newest;
+        // A receiver that waits for a second packet waits for none that was held up: the delay is that of the second.
+        let apart = if packets <= USUALLY_TOGETHER { newest } else { oldest } - self.newest;
         if self.standing() > 0.0 && gap >= WHILE_SILENT * rise && rise >= AT_ONCE * apart {
             self.rise = larger(self.rise, rise);
         }
@@ -309,6 +310,24 @@ mod tests {
         assert!((longer - 0.04).abs() < 1e-9, "{longer}");
         assert!(rise((20..60).step_by(2)) < 0.01, "a queue grows packet by packet");
         assert_eq!(rise([60, 60, 20]), 0.0);
+    }
+
+    /// Two packets leave together each 5 ms, and the last one of a burst is acknowledged with the first of the next, while a queue grows by 2 ms in that time.
+    #[test]
+    fn who_waits_for_a_second_packet_makes_no_delay_rise_at_once() {
+        let mut delay = Delay::new(true, NoiseConfig::default());
+        for number in 0..40 {
+            let ms = 5 * (number / 2);
+            let (sent, own) = (Time::from_nanos(1_000_000 * ms), 20.0 + 0.4 * ms as f64);
+            // The first of a pair waits for the second.
+            let waits = if number % 2 == 1 { 7.0 } else { 0.0 };
+            let rtt = core::time::Duration::from_secs_f64((own + waits) / 1e3);
+            delay.on_acked(&AckedPacket { time: sent + rtt, number, sent, bytes: 1200, rtt });
+            if number % 2 == 0 {
+                delay.on_batch(sent + rtt, 0.001);
+            }
+        }
+        assert!(delay.excess() > 0.01 && delay.take_rise() == 0.0);
     }
 
     #[test]

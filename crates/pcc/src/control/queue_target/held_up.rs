@@ -9,7 +9,7 @@ const MEMORY: f64 = 15.0;
 const USUAL_MEMORY: f64 = 800.0;
 /// A receiver waits for so many packets before it acknowledges them (RFC 9000, section 13.2.2; RFC 5681, section 4.2). It waits for the last one,
 /// whose round-trip time counts, and so for none that was held up.
-const USUALLY_TOGETHER: u32 = 2;
+pub(super) const USUALLY_TOGETHER: u32 = 2;
 /// Receivers that are asked to acknowledge less often wait for more (draft-ietf-quic-ack-frequency), but hardly for more than this.
 const MOST_TOGETHER: u32 = 32;
 /// How many times the usual mean the largest one may be.
