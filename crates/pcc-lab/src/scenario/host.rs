@@ -172,14 +172,18 @@ impl HostSpec {
     /// The host that receives, and when it acknowledges.
     pub(super) fn receiver(&self) -> Result<(ReceiverHost, AckPolicy), String> {
         let linux = matches!(self.base, Base::Linux | Base::LinuxFq | Base::Linux2015);
-        let acks = AckPolicy { ends_of_bursts: self.base != Base::Linux2015, ..LINUX_ACKS };
         let receiver = ReceiverHost {
             thread: self.thread()?,
             bundle: self.changes.bundle.unwrap_or(if linux { GRO_TIME } else { Duration::ZERO }),
             sack_compression: self.changes.sack_compression.unwrap_or(linux),
             hides_delay: linux,
         };
-        Ok((receiver, if linux { acks } else { AckPolicy::default() }))
+        let acks = match self.base {
+            Base::Linux | Base::LinuxFq => LINUX_ACKS,
+            Base::Linux2015 => AckPolicy { ends_of_bursts: false, ..LINUX_ACKS },
+            _ => AckPolicy::default(),
+        };
+        Ok((receiver, acks))
     }
 
     fn thread(&self) -> Result<HostThread, String> {

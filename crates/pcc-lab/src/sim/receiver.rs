@@ -49,6 +49,8 @@ pub(super) struct Ack {
 #[derive(Debug)]
 pub(super) struct Receiver {
     policy: AckPolicy,
+    /// So many acknowledgements at the beginning are left.
+    quick: u32,
     /// The receipts that the sender has not yet heard of, and the number of those before.
     receipts: VecDeque<Receipt>,
     forgotten: u64,
@@ -84,6 +86,7 @@ impl Receiver {
     pub fn new(policy: AckPolicy, sack_compression: bool) -> Receiver {
         Receiver {
             policy,
+            quick: policy.quick,
             compression: sack_compression.then(Compression::default),
             receipts: VecDeque::new(),
             forgotten: 0,
@@ -121,8 +124,8 @@ impl Receiver {
             None => (self.policy.max_delay, number != next),
         };
         let patient = self.compression.is_some() && self.in_order == before;
-        let AckPolicy { every, ends_of_bursts, quick, .. } = self.policy;
-        let enough = waiting >= every || (ends_burst && ends_of_bursts) || quick > 0;
+        let AckPolicy { every, ends_of_bursts, .. } = self.policy;
+        let enough = waiting >= every || (ends_burst && ends_of_bursts) || self.quick > 0;
         let due = at_once || marked || (!patient && enough);
         if !due {
             let at = now + wait;
@@ -157,7 +160,7 @@ impl Receiver {
     /// The acknowledgement of all that has arrived.
     pub fn ack(&mut self, now: Time) -> Option<Ack> {
         self.ack_due = None;
-        self.policy.quick = self.policy.quick.saturating_sub(1);
+        self.quick = self.quick.saturating_sub(1);
         self.compression.iter_mut().for_each(|compression| compression.compressed = 0);
         self.acked = self.forgotten + self.receipts.len() as u64;
         let newest = self.receipts.back()?;
