@@ -156,6 +156,15 @@ fn acknowledgements_of_every_other_packet_hide_no_queue() {
     assert!(jain > 0.95 && loss < 0.005 && queueing < 10.0, "{jain} {loss} {queueing}");
 }
 
+/// A scavenger gives way to a single packet in the queue, so hosts that send in bursts don't for it. When they did, it had a third of an idle link.
+#[test]
+fn a_scavenger_does_not_give_way_to_its_own_bursts() {
+    let scenario = "duration = '20s'\nmeasure-from = '10s'\n[[link]]\nrate = '50mbit'\ndelay = '20ms'\nqueue = '250kB'\n\
+                    [[flow]]\ncontroller = 'scavenger'\nhost = 'linux'";
+    let goodput = run(scenario, 1).goodput;
+    assert!(goodput > 47.5, "{goodput}");
+}
+
 /// A receiver that acknowledges every tenth packet only makes nine of them wait. That isn't the path's noise: when it was, a queue that other flows of the kind
 /// kept was taken for noise (Jain's index 0.79, and 18 ms; now 0.99 and 2 ms).
 #[test]

@@ -251,7 +251,10 @@ impl Sender {
     fn begins_burst(&mut self, now: Time) -> bool {
         let (packet, cap) = (u64::from(self.packet_bytes), self.control.in_flight_cap());
         let room = cap.saturating_sub(self.in_flight) / packet;
-        let full = self.pacer.burst_packets(self.burst_rate(), packet);
+        let full = match self.control.allows_bursts() {
+            true => self.pacer.burst_packets(self.burst_rate(), packet),
+            false => 1,
+        };
         let beyond = self.next_segment.saturating_add(room);
         // The next acknowledgement is half a round trip away, or more; a round trip that isn't known yet is.
         let acked_late = || match (self.rtt.smoothed(), self.outstanding.first()) {
