@@ -13,13 +13,13 @@ use super::yielding::{Before, REMAINS, Yielding};
 use crate::units::{Time, larger};
 
 /// On a path with a longer base round-trip time than this, in seconds, a probe comes so many round trips after start-up.
-const LONG: f64 = 0.06;
+const PROBED_PATH: f64 = 0.06;
 const AFTER_START: u32 = 6;
 /// A delay of less than one part in so many of the base round trip, or of so many packet times, isn't worth it.
-const SMALL: f64 = 32.0;
-const SMALL_PACKETS: f64 = 2.0;
+const SMALL_DIVISOR: f64 = 32.0;
+const SMALL_QUEUE_PACKETS: f64 = 2.0;
 /// Fewer packets show nothing.
-const FEWEST: f64 = 3.0;
+const FEWEST_PACKETS: f64 = 3.0;
 /// The delay has grown if it did by so many of its mean deviations, and by this part of it.
 const DEVIATIONS: f64 = 2.0;
 const PART: f64 = 0.05;
@@ -39,18 +39,18 @@ impl QueueTargetControl {
     /// Takes in a round trip; begins a probe if it is time for one.
     pub(super) fn look_for_more(&mut self, round: &Round, now: Time) {
         let busy = self.start.is_some() || self.is_draining() || self.loss.is_testing();
-        if busy || self.competition.competes || !self.config.competes {
+        if busy || self.competition.beside_others || !self.config.competes {
             self.yielding = Yielding::default();
             return;
         }
         let excess = self.competition.latest();
-        let significant =
-            excess > self.delay.base() / SMALL && excess > self.delay.background() + SMALL_PACKETS * self.packet_time();
+        let significant = excess > self.delay.base() / SMALL_DIVISOR
+            && excess > self.delay.background() + SMALL_QUEUE_PACKETS * self.packet_time;
         let in_vain = self.yielding.on_round(self.window.packets, excess);
         self.settled = self.settled.saturating_add(1);
-        let after_start = self.settled == AFTER_START && self.delay.base() > LONG;
+        let after_start = self.settled == AFTER_START && self.delay.base() > PROBED_PATH;
         let still = self.delay.excess() >= REMAINS * excess;
-        if (in_vain || after_start) && significant && still && self.used && self.window.packets >= FEWEST {
+        if (in_vain || after_start) && significant && still && self.used && self.window.packets >= FEWEST_PACKETS {
             let grown = (DEVIATIONS * self.competition.deviation()).max(PART * excess);
             let start = Start::again(self.config.start, round.rate, grown);
             self.begin_probe(start, excess, GROWS * round.rate, false, now);
@@ -62,7 +62,7 @@ impl QueueTargetControl {
     pub(super) fn look_at_longer_path(&mut self, round: &Round, excess: f64, bandwidth: f64, now: Time) {
         let (start, base) = (self.config.start, self.delay.base());
         if excess < LITTLE * base {
-            let grown = larger(PART * excess, QUEUED_PACKETS * self.packet_time());
+            let grown = larger(PART * excess, QUEUED_PACKETS * self.packet_time);
             self.begin_probe(Start::trial(start, grown), excess, AS_BEFORE * bandwidth, true, now);
             self.jump(TRIED * bandwidth * (base + excess) / self.packet, now);
         } else {

@@ -11,121 +11,166 @@ use super::rounds::Round;
 use super::view::{Found, View};
 use super::window::LEAST;
 use super::yielding::Yielding;
-use crate::units::{larger, smaller};
+use crate::units::{decayed, larger, smaller};
 
-/// A queue is nearly empty below this part of the largest one of late.
+/// A queue is nearly empty below this part of the largest one of late, which loses a part in each round trip.
 const NEARLY_EMPTY: f64 = 0.1;
-/// There are so many round trips between drains, if that takes longer than the configured time.
+const LARGEST_FADES: f64 = 0.95;
+/// The time between drains is this many round trips, if that is longer than the configured time.
 const ROUNDS_BETWEEN: f64 = 8.0;
-/// Beside others there are so many round trips of the empty path, which their queue doesn't make longer: after each drain the window begins to grow
-/// anew.
+/// Beside others it is this many round trips of the empty path instead, which their queue doesn't make longer: after each drain the window
+/// begins to grow anew.
 const BASE_ROUNDS_BETWEEN: f64 = 20.0;
-/// Many may share a queue that hasn't been empty for so many round trips.
+/// Many may share a queue that hasn't been empty for this many round trips.
 const CROWDED_ROUNDS: f64 = 12.0;
-/// Where noise makes a drain urgent there are only so many.
-const SOON: f64 = 4.0;
-/// It is where this part of the window was given up, and what stood remained.
+/// A drain that is urgent because of noise comes after this many round trips.
+const ROUNDS_IN_NOISE: f64 = 4.0;
+/// In noise it is urgent where the window was given up down to this part while the delay stayed.
 const YIELDED: f64 = 0.5;
-/// Without noise it is urgent, after so few round trips, where no more than this part of the window is left in vain, and that is so many packets: a
-/// window of fewer may be one of many, whose common drain that would spoil.
-const AT_ONCE: f64 = 2.0;
+/// Without noise a drain is urgent, and comes after this many round trips, where the window was given up down to this part while the delay
+/// stayed, and this many packets or more are left: a smaller window may be one of many, whose common drain that would spoil.
+const ROUNDS_IF_YIELDED: f64 = 2.0;
 const LEFT: f64 = 0.25;
-const NOT_OF_MANY: f64 = 48.0;
-/// So many drains in a row that don't empty the queue mean others: one that comes new may drain when its kind doesn't.
+const NOT_OF_MANY_PACKETS: f64 = 48.0;
+/// This many drains in a row that don't empty the queue mean others: one that comes new may drain when its kind doesn't.
 const FAILURES: u32 = 3;
-/// It takes fewer of them for who had given up most of its window in vain.
+/// It takes fewer of them for a flow that had given up most of its window in vain.
 const FAILURES_IN_VAIN: u32 = 2;
-/// It takes more of them where some of what stands is noise, which doesn't drain either.
+/// It takes more of them where some of the delay is noise, which doesn't drain either.
 const FAILURES_IN_NOISE: u32 = 5;
-/// After so many, what remains is background.
-const BACKGROUND: u32 = 2;
-/// More than this much of what remained of the last one that failed, and a packet time, is a growing queue of others, whatever else drained.
+/// After this many, what remains is background.
+const FAILURES_TO_BACKGROUND: u32 = 2;
+/// More than this many times what remained of the last one that failed, and a packet time, is a growing queue of others, whatever else drained.
 const GREW: f64 = 1.1;
 /// A drain has emptied the queue if no more than this part of it remains.
 const EMPTIED: f64 = 0.3;
-/// It wasn't the drain that did so if no more than this part stood when it began: others keep a queue, and let it go now and then.
+/// It wasn't the drain that did so if no more than this part of the queue was there when it began: others let their queue go now and then.
 const GONE: f64 = 0.6;
 /// A window of fewer packets is too small to tell others from many of its own kind,
-const SMALL: f64 = 12.0;
-/// unless it lost none of so many packets: a crowd that fills a queue loses some all the time.
-const UNHARMED: u32 = 64;
-/// A delay that rose at once by this part of the base round-trip time, and so many packet times, asks for a drain if this part of the rise
-/// is still there a round trip later: a pause of the path leaves a queue, which drains; a longer path stays longer.
+const SMALL_WINDOW: f64 = 12.0;
+/// unless it lost none of this many packets: a crowd that fills a queue loses some all the time.
+const UNHARMED_PACKETS: u32 = 64;
+/// A delay that rose at once by this part of the base round-trip time, and by this many packet times, asks for a drain if this part of the
+/// rise is still there a round trip later: a pause of the path leaves a queue, which drains; a longer path stays longer.
 const RISE_PART: f64 = 0.03;
 const RISE_PACKETS: f64 = 4.0;
 const STILL_THERE: f64 = 0.7;
-/// The window goes back to what it was when the queue was nearly empty, to so many times what it is at most: the path may have become another one since.
+/// The window goes back to what it was when the queue was nearly empty, to this many times what it is at most: the path may have become another
+/// one since.
 const MOST_BACK: f64 = 8.0;
 /// A path that loses more than this part may have a full queue, from which no drain takes anything away either.
 const LOSSY: f64 = 0.05;
-/// A common time is waited for for so many times the time between drains at most; by who competes, or may be one of many, for longer, since
-/// what one does alone tells little there.
+/// A common time is waited for for this many times the time between drains at most; for longer beside others and where the flow may be one of
+/// many, since what it does alone tells little there.
 const LATEST: f64 = 1.5;
 const LATEST_OF_MANY: f64 = 3.0;
 /// A queue of less than this part of a round trip is empty.
 const NOTHING: f64 = 0.01;
-/// Beside others the window grows by this part of itself in a round trip at most.
+/// Beside others the window grows by this part of itself in a round trip at most, and by one more packet per round trip for each packet and this
+/// many round trips without loss.
 const FASTEST: f64 = 0.25;
-/// Loss in excess of the background that takes as much of the whole window as of the additional packets, since a background that is the
-/// whole of a full queue wouldn't.
+const ROUNDS_TO_DOUBLE: f64 = 32.0;
+/// It falls for loss again after more than this many round trips: until then loss is still that of before.
+const ROUNDS_TO_NEXT_CUT: u32 = 2;
+/// Above this loss beyond the background the whole window falls, not only the additional packets: where the whole queue counts as
+/// background, these alone would change nothing.
 const HEAVY: f64 = 0.05;
 /// A window so large that it isn't one of many gives up only this part of that excess: BBR loses as much whatever others send.
 const OF_EXCESS: f64 = 0.5;
-/// A drain that took nothing away although it was deep is believed for so many drains.
+/// A drain that took nothing away although it was deep is believed for this many drains.
 const BELIEVED: u32 = 7;
-/// What remains of the additional packets in each round trip without competition.
+/// This part of the additional packets remains in each round trip without competition.
 const FADE: f64 = 0.85;
+/// The gain with which the means over round trips follow.
+const GAIN: f64 = 0.25;
+
+/// Sums over what was seen in a round trip, in seconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    sum: f64,
+    squares: f64,
+    count: f64,
+}
+
+impl Sums {
+    fn add(&mut self, value: f64) {
+        (self.sum, self.squares, self.count) = (self.sum + value, self.squares + value * value, self.count + 1.0);
+    }
+
+    fn mean(&self) -> f64 {
+        self.sum / self.count.max(1.0)
+    }
+
+    fn deviation(&self) -> f64 {
+        let mean = self.mean();
+        if self.count < 1.0 { 0.0 } else { libm::sqrt((self.squares / self.count - mean * mean).max(0.0)) }
+    }
+}
+
+/// The smallest queue of late, in seconds, and when it was seen.
+#[derive(Clone, Copy, Debug)]
+struct Lowest {
+    queue: f64,
+    at: f64,
+}
+
+impl Lowest {
+    /// Nothing was seen since `now`.
+    fn since(now: f64) -> Lowest {
+        Lowest { queue: f64::INFINITY, at: now }
+    }
+}
 
 /// Whether others compete, and what is done about it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Competition {
     config: DrainConfig,
     growth: GrowthConfig,
-    pub competes: bool,
+    /// Whether others keep the queue full, so that this flow competes with them.
+    pub beside_others: bool,
     /// Packets in the queue beyond those that the utility wants.
     pub more: f64,
     /// When the queue was empty.
     empty: f64,
-    /// The smallest queue since the last drain began and when it was seen: all flows that share a queue see it at the same time.
-    lowest: (f64, f64),
-    drained: f64,
-    /// Whether the last thing that was done together was a drain, and not a test.
+    /// The smallest queue since the last drain began: all flows that share a queue see it at the same time.
+    lowest: Lowest,
+    /// When the last thing was done together, and whether that was a drain and not a test.
+    done: f64,
     has_drained: bool,
     /// The window when the queue was nearly empty.
-    window_then: f64,
-    /// Sums of what was seen in the round trip: it, its square, one.
-    sum: (f64, f64, f64),
-    /// The mean of it over the last round trips without a drain.
-    mean: f64,
-    /// What was seen in the last of them, and how far they and what is in them are from the mean.
+    window_when_empty: f64,
+    /// The delay above that of the empty path: of this round trip so far, that of the last one, and the mean of the last ones without a drain with its
+    /// mean deviation, in seconds.
+    so_far: Sums,
     latest: f64,
+    mean: f64,
     deviation: f64,
     /// The largest queue of late, in seconds.
     largest: f64,
     /// Whether no drain has begun yet.
     is_first: bool,
-    /// What was yielded since the last one, and whether that was in vain.
+    /// Whether half of the window was given up in vain since the last drain.
     yielding: Yielding,
     yielded_in_vain: bool,
-    /// The same for most of the window.
+    /// Whether most of it was, and the window before that.
     yielding_most: Yielding,
-    /// The window of which most was given up in vain.
     most_in_vain: Option<f64>,
+    /// Drains in a row that didn't empty the queue, and what the last of them left, in seconds.
     failures: u32,
+    remained: f64,
     /// Whether the last one emptied the queue.
     emptied: bool,
-    /// What remained of the last one that failed, in seconds.
-    remained: f64,
     drain: Option<Drain>,
     /// How many drains come before the next deep one, and whether the last of those took nothing away: what stands is noise, not ours.
     until_deep: u32,
     pub only_noise: bool,
     /// Drains of a small flow since one took something away, that one included.
-    in_vain: u32,
+    small_failures: u32,
     /// Packets that arrived since one was lost.
     unharmed: u32,
     /// By how much the delay rose at once in the last round trip, in seconds.
     pub rise: f64,
+    /// Round trips since the additional packets were cut for loss.
     since_cut: u32,
 }
 
@@ -135,16 +180,16 @@ impl Competition {
         Competition {
             config,
             growth,
-            competes: false,
+            beside_others: false,
             more: 0.0,
             empty: now,
-            lowest: (f64::INFINITY, now),
-            drained: now,
+            lowest: Lowest::since(now),
+            done: now,
             has_drained: false,
-            window_then: window,
-            sum: (0.0, 0.0, 0.0),
-            mean: 0.0,
+            window_when_empty: window,
+            so_far: Sums::default(),
             latest: 0.0,
+            mean: 0.0,
             deviation: 0.0,
             largest: 0.0,
             is_first: true,
@@ -153,13 +198,13 @@ impl Competition {
             yielding_most: Yielding::to(LEFT, 1),
             most_in_vain: None,
             failures: 0,
-            emptied: false,
             remained: 0.0,
+            emptied: false,
             drain: None,
             until_deep: 0,
-            in_vain: 0,
-            unharmed: 0,
             only_noise: false,
+            small_failures: 0,
+            unharmed: 0,
             rise: 0.0,
             since_cut: 0,
         }
@@ -168,11 +213,11 @@ impl Competition {
     /// Sending goes on after a pause, with what was known before it and a window of so many packets.
     pub fn resume(&mut self, window: f64, now: f64) {
         *self = Competition {
-            window_then: smaller(self.window_then, window),
+            window_when_empty: smaller(self.window_when_empty, window),
             empty: now,
-            lowest: (f64::INFINITY, now),
-            drained: now,
-            sum: (0.0, 0.0, 0.0),
+            lowest: Lowest::since(now),
+            done: now,
+            so_far: Sums::default(),
             yielding: Yielding::to(YIELDED, 1),
             yielding_most: Yielding::to(LEFT, 1),
             drain: None,
@@ -194,30 +239,25 @@ impl Competition {
     /// Takes in the queue at the end of a batch.
     pub fn on_batch(&mut self, now: f64, queue: f64, packet_time: f64, window: f64) {
         self.largest = larger(self.largest, queue);
-        if queue <= self.lowest.0 {
-            self.lowest = (queue, now);
+        if queue <= self.lowest.queue {
+            self.lowest = Lowest { queue, at: now };
         }
+        self.so_far.add(queue);
         let nearly_empty = queue <= larger(NEARLY_EMPTY * self.largest, packet_time);
-        self.sum = (self.sum.0 + queue, self.sum.1 + queue * queue, self.sum.2 + 1.0);
         if self.drain.is_none() && nearly_empty {
-            self.window_then = window;
+            self.window_when_empty = window;
         }
     }
 
     /// The mean of what stood in the queue so far in this round trip, in seconds.
     pub fn so_far(&self) -> f64 {
-        let (sum, _, count) = self.sum;
-        sum / count.max(1.0)
+        self.so_far.mean()
     }
 
     /// The mean of what stood in the queue since the last call, and its standard deviation.
     pub fn take_mean(&mut self) -> (f64, f64) {
-        let (sum, squares, count) = core::mem::take(&mut self.sum);
-        if count < 1.0 {
-            return (0.0, 0.0);
-        }
-        let mean = sum / count;
-        (mean, libm::sqrt((squares / count - mean * mean).max(0.0)))
+        let sums = core::mem::take(&mut self.so_far);
+        (sums.mean(), sums.deviation())
     }
 
     /// The mean of what stood in the queue in the last round trip without a drain, in seconds.
@@ -232,14 +272,14 @@ impl Competition {
 
     /// Whether this is a time at which all flows that share the queue can do something together.
     pub fn is_due(&self, view: &View) -> bool {
-        let of_many = self.competes || view.window < CROWDED;
+        let of_many = self.beside_others || view.window < CROWDED;
         let (patience, latest) = (self.patience(view), if of_many { LATEST_OF_MANY } else { LATEST });
-        view.now - self.lowest.1 > patience || view.now - self.drained > latest * patience
+        view.now - self.lowest.at > patience || view.now - self.done > latest * patience
     }
 
     /// Whether the queue is empty, so that there is nobody to wait for.
     pub fn is_empty(&self, view: &View) -> bool {
-        let noise = if view.is_noise { view.noise } else { 0.0 };
+        let noise = if view.background_is_noise { view.background_delay } else { 0.0 };
         self.mean - noise < NOTHING * view.rtt
     }
 
@@ -255,7 +295,7 @@ impl Competition {
 
     /// Something was done at such a time.
     pub fn done(&mut self, now: f64) {
-        (self.lowest, self.drained) = ((f64::INFINITY, now), now);
+        (self.lowest, self.done) = (Lowest::since(now), now);
         self.has_drained = false;
     }
 
@@ -263,7 +303,7 @@ impl Competition {
         // What is taken for noise may have become a queue that all of the kind keep: now and then a drain takes out as much, where
         // acknowledgements come often enough to show what that does.
         let empty = view.base / (view.base + self.mean);
-        let is_asked = self.until_deep == 0 && view.is_noise && empty < view.unqueued;
+        let is_asked = self.until_deep == 0 && view.background_is_noise && empty < view.unqueued;
         let is_deep = is_asked && !after_rise && !view.in_crowd && !view.bunched;
         self.until_deep = self.until_deep.saturating_sub(1);
         let part = self.config.part * if is_deep { empty } else { view.unqueued };
@@ -272,7 +312,7 @@ impl Competition {
             // Each of a crowd may take another delay for that of the empty path.
             window: if view.in_crowd { LEAST } else { part * view.window },
             before: self.mean,
-            at_first: view.excess + view.may_be_noise,
+            at_first: view.excess + view.noise,
             bandwidth: view.bandwidth,
             is_deep,
             after_rise,
@@ -287,155 +327,196 @@ impl Competition {
 
     /// Takes in a round trip.
     pub fn on_round(&mut self, round: &Round, view: &View) -> Found {
-        self.largest *= 0.95;
+        self.largest *= LARGEST_FADES;
         self.since_cut = self.since_cut.saturating_add(1);
         self.unharmed = if round.lost > 0 { 0 } else { self.unharmed.saturating_add(round.acked) };
         let rise = core::mem::replace(&mut self.rise, view.rise);
-        if let Some(drain) = &mut self.drain {
-            drain.on_round(view.excess, view.deviation);
-            // It was a pause, and no other flow drains because of it.
-            if drain.plan.after_rise && !view.is_longer() {
-                self.drain = None;
-                return Found::Drained(view.excess + view.deviation);
-            }
-            if !drain.is_over(view.now) {
-                return Found::Nothing;
-            }
-            return self.end_drain(view);
+        if self.drain.is_some() {
+            return self.on_drain_round(view);
         }
         let difference = view.excess - self.mean;
         self.latest = view.excess;
-        self.mean += difference / 4.0;
-        self.deviation += (difference.abs().max(view.deviation) - self.deviation) / 4.0;
+        self.mean += GAIN * difference;
+        self.deviation += GAIN * (difference.abs().max(view.deviation) - self.deviation);
         if view.excess <= view.packet_time {
             self.empty = view.now;
         }
-        if !self.competes {
-            self.more *= FADE;
-            if rise > larger(RISE_PART * view.base, RISE_PACKETS * view.packet_time) && view.excess > STILL_THERE * rise
-            {
-                self.begin_drain(view, true);
-                return Found::Nothing;
-            }
-            self.yielded_in_vain |= self.yielding.on_round(view.window, self.mean);
-            let from = self.yielding_most.largest();
-            if self.yielding_most.on_round(view.window, self.mean) {
-                self.most_in_vain = from;
-            }
-            // A newcomer's start-up, too, makes one of many give up most of its window, and when that has ended it has it again.
-            let has_again = |from: &f64| !Loss::is_large(*from) && view.window > YIELDED * from;
-            self.most_in_vain = self.most_in_vain.filter(|from| !has_again(from));
-            let crowded = view.doubtful || view.now - self.empty > self.patience(view);
-            if crowded && self.is_due(view) {
-                self.begin_drain(view, false);
-            }
-            return Found::Nothing;
+        if self.beside_others {
+            return self.on_round_beside_others(round, view);
         }
+        self.on_round_alone(rise, view);
+        Found::Nothing
+    }
+
+    fn on_drain_round(&mut self, view: &View) -> Found {
+        let Some(drain) = &mut self.drain else { return Found::Nothing };
+        drain.on_round(view.excess, view.deviation);
+        // It was a pause, and no other flow drains because of it.
+        if drain.plan.after_rise && !view.is_longer() {
+            self.drain = None;
+            return Found::Drained { remains: view.excess + view.deviation };
+        }
+        if drain.is_over(view.now) { self.end_drain(view) } else { Found::Nothing }
+    }
+
+    /// Nobody is known to keep the queue full; the delay had risen at once by `rise` seconds in the round trip before.
+    fn on_round_alone(&mut self, rise: f64, view: &View) {
+        self.more = decayed(self.more * FADE);
+        let rose = rise > larger(RISE_PART * view.base, RISE_PACKETS * view.packet_time);
+        if rose && view.excess > STILL_THERE * rise {
+            self.begin_drain(view, true);
+            return;
+        }
+        self.yielded_in_vain |= self.yielding.on_round(view.window, self.mean);
+        let from = self.yielding_most.largest();
+        if self.yielding_most.on_round(view.window, self.mean) {
+            self.most_in_vain = from;
+        }
+        // A newcomer's start-up, too, makes one of many give up most of its window, and when that has ended it has it again.
+        let has_again = |from: &f64| !Loss::is_large(*from) && view.window > YIELDED * from;
+        self.most_in_vain = self.most_in_vain.filter(|from| !has_again(from));
+        let crowded = view.doubtful || view.now - self.empty > self.patience(view);
+        if crowded && self.is_due(view) {
+            self.begin_drain(view, false);
+        }
+    }
+
+    /// Others keep the queue full: the window takes more of it until something is lost.
+    fn on_round_beside_others(&mut self, round: &Round, view: &View) -> Found {
         if self.is_due(view) {
             self.begin_drain(view, false);
             return Found::Nothing;
         }
-        let loss = round.loss();
-        if loss > view.background + self.growth.loss && self.since_cut > 2 {
-            self.more *= self.growth.decrease;
-            self.since_cut = 0;
-            let beyond = loss - view.background;
-            if beyond > HEAVY {
-                let least = self.growth.decrease;
-                let is_large = Loss::is_large(view.window);
-                return Found::Loss(if is_large { larger(1.0 - OF_EXCESS * beyond, least) } else { least });
-            }
-        } else {
+        let excess = round.loss() - view.background_loss;
+        if excess <= self.growth.loss || self.since_cut <= ROUNDS_TO_NEXT_CUT {
             self.more += self.grown(view);
+            return Found::Nothing;
         }
-        Found::Nothing
+        let least = self.growth.decrease;
+        self.more *= least;
+        self.since_cut = 0;
+        if excess <= HEAVY {
+            return Found::Nothing;
+        }
+        let is_large = Loss::is_large(view.window);
+        Found::Loss { left: if is_large { larger(1.0 - OF_EXCESS * excess, least) } else { least } }
     }
 
     /// The packets that a round trip without loss adds: as many as one of a flow with the configured round-trip time does in that time.
     fn grown(&self, view: &View) -> f64 {
         let rounds = (view.rtt / self.growth.rtt).max(1.0);
-        let packets = rounds * (1.0 + rounds * f64::from(self.since_cut) / 32.0);
+        let packets = rounds * (1.0 + rounds * f64::from(self.since_cut) / ROUNDS_TO_DOUBLE);
         (view.weight * packets).min((FASTEST * view.window).max(view.weight))
     }
 
+    /// A drain has ended: whose is what remains?
     fn end_drain(&mut self, view: &View) -> Found {
         let Some(drain) = self.drain.take() else { return Found::Nothing };
-        let back = smaller(self.window_then, MOST_BACK * view.window);
-        let (remains, deviation) = drain.least();
+        let (least, deviation) = drain.least();
         if drain.plan.after_rise {
-            return Found::Longer(remains, drain.plan.bandwidth);
+            return Found::Longer { remains: least, bandwidth: drain.plan.bandwidth };
         }
+        self.judge_noise(&drain);
         // Where all of it may be noise, so may the difference between its round trips.
-        let mean = if view.may_be_noise > drain.plan.before { drain.mean() } else { 0.0 };
-        let noise = larger(remains + deviation, mean);
-        // Only a deep drain can tell that there is nothing but noise, and any that took something away tells the opposite.
+        let mean = if view.noise > drain.plan.before { drain.mean() } else { 0.0 };
+        let remains = larger(least + deviation, mean);
+        let [at_first, before, left] =
+            [drain.plan.at_first, drain.plan.before, least].map(|excess| excess - view.background_delay);
+        let grew = self.failures >= FAILURES_TO_BACKGROUND && least > GREW * self.remained + view.packet_time;
+        if !grew && left <= (EMPTIED * before).max(view.packet_time) {
+            if at_first > GONE * before {
+                self.on_emptied(view.now);
+            }
+            return Found::Drained { remains };
+        }
+        if view.in_crowd && drain.is_smallest() && self.window_when_empty < SMALL_WINDOW {
+            return self.judge_crowd(remains, view);
+        }
+        let stayed = grew || left > (self.config.others * before).max(view.packet_time);
+        let others = stayed && view.may_be_of_others(least);
+        // What no drain takes anything away from isn't ours, and neither is it others' if it is short: the path is longer than it was.
+        let is_longer = stayed && drain.took_nothing() && view.background_loss < LOSSY;
+        self.judge_others(&drain, others, others || is_longer, remains, view)
+    }
+
+    /// Only a deep drain can tell that there is nothing but noise, and any that took something away tells the opposite.
+    fn judge_noise(&mut self, drain: &Drain) {
         let took_nothing = drain.took_nothing();
-        let nothing = took_nothing && self.window_then >= SMALL;
+        let nothing = took_nothing && self.window_when_empty >= SMALL_WINDOW;
         self.only_noise = nothing && (self.only_noise || drain.plan.is_deep);
         if !took_nothing {
-            self.in_vain = 0;
+            self.small_failures = 0;
         }
         if !nothing {
             self.until_deep = 0;
         } else if drain.plan.is_deep {
             self.until_deep = BELIEVED;
         }
-        let [before, remaining] = [drain.plan.before, remains].map(|excess| excess - view.noise);
-        let grew = self.failures >= BACKGROUND && remains > GREW * self.remained + view.packet_time;
-        let emptied = !grew && remaining <= (EMPTIED * before).max(view.packet_time);
-        let stayed = grew || remaining > (self.config.others * before).max(view.packet_time);
-        let others = stayed && view.may_be_of_others(remains);
-        if emptied && drain.plan.at_first - view.noise <= GONE * before {
-            return Found::Drained(noise);
+    }
+
+    /// A drain has emptied the queue at `now`. Others, too, let their queue go now and then, and that may be while we drain: it takes two in a row.
+    fn on_emptied(&mut self, now: f64) {
+        self.failures = 0;
+        let once_more = core::mem::replace(&mut self.emptied, true);
+        if !self.beside_others || once_more {
+            (self.beside_others, self.empty) = (false, now);
         }
-        // It couldn't take its own packets out; neither could the rest of the crowd, if it is one.
-        if view.in_crowd && !emptied && drain.is_smallest() && self.window_then < SMALL {
-            self.in_vain = self.in_vain.saturating_add(1);
-            if self.in_vain < FAILURES || self.unharmed < UNHARMED {
-                return Found::Drained(noise);
-            }
-            self.competes = true;
-            return Found::Others(back, noise);
+    }
+
+    /// A window of a crowd couldn't take its own packets out; neither could the rest, if it is one.
+    fn judge_crowd(&mut self, remains: f64, view: &View) -> Found {
+        self.small_failures = self.small_failures.saturating_add(1);
+        if self.small_failures < FAILURES || self.unharmed < UNHARMED_PACKETS {
+            return Found::Drained { remains };
         }
-        // What no drain takes anything away from isn't ours, and neither is it others' if it is short: the path is longer than it was.
-        let is_longer = stayed && took_nothing && view.background < LOSSY;
-        let not_ours = others || is_longer;
-        self.failures = if not_ours { self.failures.saturating_add(1) } else { 0 };
-        self.remained = if not_ours { remains } else { self.remained };
-        // Others, too, let their queue go now and then, and that may be while we drain.
-        let once_more = core::mem::replace(&mut self.emptied, emptied);
-        if emptied && self.competes && !once_more {
-            return Found::Drained(noise);
-        }
-        if emptied {
-            (self.competes, self.empty) = (false, view.now);
-            return Found::Drained(noise);
+        self.beside_others = true;
+        Found::Others { remains, window: self.window_before(view) }
+    }
+
+    /// A drain has left something that may be a queue of `others`, or is `not_ours` for another reason.
+    fn judge_others(&mut self, drain: &Drain, others: bool, not_ours: bool, remains: f64, view: &View) -> Found {
+        self.emptied = false;
+        if not_ours {
+            (self.failures, self.remained) = (self.failures.saturating_add(1), drain.least().0);
+        } else {
+            self.failures = 0;
         }
         let enough = match drain.plan.in_vain {
-            _ if view.is_noise => FAILURES_IN_NOISE,
+            _ if view.background_is_noise => FAILURES_IN_NOISE,
             true => FAILURES_IN_VAIN,
             false => FAILURES,
         };
-        if others && !self.competes && self.failures >= enough && self.window_then >= SMALL {
-            self.competes = true;
-            return Found::Others(back, noise);
+        let window = self.window_before(view);
+        let tells = self.failures >= enough && self.window_when_empty >= SMALL_WINDOW;
+        if others && !self.beside_others && tells {
+            self.beside_others = true;
+            return Found::Others { remains, window };
         }
-        let known = view.noise > view.packet_time && self.failures > 0;
-        if known || self.failures >= BACKGROUND { Found::Background(back, noise) } else { Found::Drained(noise) }
+        let known = view.background_delay > view.packet_time && self.failures > 0;
+        if known || self.failures >= FAILURES_TO_BACKGROUND {
+            Found::Background { remains, window }
+        } else {
+            Found::Drained { remains }
+        }
+    }
+
+    /// The window to go back to if the queue isn't ours.
+    fn window_before(&self, view: &View) -> f64 {
+        smaller(self.window_when_empty, MOST_BACK * view.window)
     }
 
     /// How long the queue may be crowded: not long where noise may be all of it before the first drain, or some of what was yielded to in vain, and
-    /// least of all for who yielded most of a large window in vain.
+    /// least of all for a flow that yielded most of a large window in vain.
     fn patience(&self, view: &View) -> f64 {
-        if self.competes {
+        if self.beside_others {
             return self.config.every.max(BASE_ROUNDS_BETWEEN * view.base);
         }
-        if self.most_in_vain.is_some() && !view.is_noise && view.window >= NOT_OF_MANY {
-            return AT_ONCE * view.rtt;
+        if self.most_in_vain.is_some() && !view.background_is_noise && view.window >= NOT_OF_MANY_PACKETS {
+            return ROUNDS_IF_YIELDED * view.rtt;
         }
-        let in_vain = self.yielded_in_vain && view.is_noise && view.window >= SMALL;
-        if in_vain || (self.is_first && view.noisy) {
-            return SOON * view.rtt;
+        let in_vain = self.yielded_in_vain && view.background_is_noise && view.window >= SMALL_WINDOW;
+        if in_vain || (self.is_first && view.all_may_be_noise) {
+            return ROUNDS_IN_NOISE * view.rtt;
         }
         self.config.every.max(ROUNDS_BETWEEN * view.rtt)
     }

@@ -15,11 +15,11 @@ const GAPS: f64 = 1.5;
 /// They come in bunches if the gaps take more than this part of the round trip.
 const BUNCHED_PART: f64 = 0.5;
 /// The background follows what is less than it with a gain of one part in so many.
-const DOUBT: f64 = 64.0;
+const DOUBT_DIVISOR: f64 = 64.0;
 /// A background of less than one part in so many of the round trip is small.
-const SMALL: f64 = 16.0;
+const SMALL_DIVISOR: f64 = 16.0;
 /// An excess of more than one part in so many isn't, whether it is known to be background or not.
-const CONSIDERABLE: f64 = 8.0;
+const CONSIDERABLE_DIVISOR: f64 = 8.0;
 /// The background is noise, from moment to moment more or less than its mean, if this part of it may be.
 const NOISE_PART: f64 = 0.25;
 /// Noise of more than this part of the base round-trip time hides how long the queue is now.
@@ -217,12 +217,12 @@ impl Delay {
 
     /// Less than the background stands, or stood on the average of a round trip: it isn't what it was.
     pub fn doubt_background(&mut self, excess: f64) {
-        self.background -= (self.background - excess).max(0.0) / DOUBT;
+        self.background = decayed(self.background - (self.background - excess).max(0.0) / DOUBT_DIVISOR);
     }
 
     /// Whether the background is more than a small part of the round trip.
     pub fn has_background(&self) -> bool {
-        self.background() * SMALL > self.base()
+        self.background() * SMALL_DIVISOR > self.base()
     }
 
     /// Whether the background isn't small, and may be noise in part.
@@ -232,7 +232,7 @@ impl Delay {
 
     /// Whether all of an excess of so many seconds, which isn't small, may be noise, and none of it a receiver that waits.
     pub fn may_be_all_noise(&self, excess: f64) -> bool {
-        self.held_up.noise_of_path() > excess && (self.has_background() || excess * CONSIDERABLE > self.base())
+        self.held_up.noise_of_path() > excess && (self.has_background() || excess * CONSIDERABLE_DIVISOR > self.base())
     }
 
     /// The delay that may be noise, of the path or of a receiver that waits for more packets before it acknowledges them.

@@ -5,12 +5,12 @@ use crate::units::{Rate, larger};
 use crate::utility::Utility;
 
 /// The packets that may be wanted.
-const LEAST: f64 = 1e-6;
-const MOST: f64 = 10_000.0;
+const LEAST_WANTED: f64 = 1e-6;
+const MOST_WANTED: f64 = 10_000.0;
 /// No path takes less time, in seconds, whatever a peer claims: a queue of any length would be short beside that.
 const SHORTEST: f64 = 20e-6;
 /// How far rates are compared apart, as a fraction.
-const STEP: f64 = 0.05;
+const RATE_STEP: f64 = 0.05;
 /// Halvings of the range of answers, on a logarithmic scale: good for a part in a thousand.
 const HALVINGS: u32 = 15;
 
@@ -28,9 +28,9 @@ pub(super) fn wanted_in_queue(utility: &dyn Utility, window: f64, packet: f64, b
             (result.rtt, result.previous_rtt, result.min_rtt) = (rtt, rtt, base);
             utility.utility(&result)
         };
-        worth(1.0 + STEP) > worth(1.0 - STEP)
+        worth(1.0 + RATE_STEP) > worth(1.0 - RATE_STEP)
     };
-    let (mut low, mut high) = (LEAST, MOST);
+    let (mut low, mut high) = (LEAST_WANTED, MOST_WANTED);
     for _ in 0..HALVINGS {
         let middle = libm::sqrt(low * high);
         if slope_is_positive(middle) {

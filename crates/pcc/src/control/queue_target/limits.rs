@@ -11,7 +11,7 @@ pub(super) const INITIAL_RTT: f64 = 0.1;
 const START_PACING: f64 = 2.0;
 /// While the window is of fewer packets, they leave as fast as those of before arrived, up to this multiple: a path that takes ten packets at once
 /// needn't wait for the next twenty. A path that is slow or shared spreads them.
-const FEW: f64 = 64.0;
+const FEW_PACKETS: f64 = 64.0;
 const FAST_PACING: f64 = 6.0;
 /// The pacing rate as such a multiple where packets leave about as fast as they arrive.
 const EVEN_PACING: f64 = 1.05;
@@ -39,7 +39,7 @@ pub(super) fn of_window(config: &QueueTargetConfig, pace: Pace, rtt: Option<f64>
     // Of a window in a second.
     let part = match (pace, rtt) {
         (Pace::Start { .. }, None) if config.first_rate.is_zero() => 1.0 / FIRST_SECONDS,
-        (Pace::Start { arrives }, _) if bytes < FEW * packet => {
+        (Pace::Start { arrives }, _) if bytes < FEW_PACKETS * packet => {
             larger(START_PACING / seconds, smaller(arrives / bytes, FAST_PACING / seconds))
         }
         (Pace::Start { .. }, _) => START_PACING / seconds,

@@ -17,8 +17,8 @@ const SIGNIFICANT: f64 = 2.5;
 const BY_CHANCE: f64 = 1.5;
 /// Windows of fewer packets are too small for experiments: nothing of them shows in what many flows lose together. There the cap follows
 /// single losses, as a TCP's window does. In a crowd more windows are small.
-const SMALL: f64 = 8.0;
-const SMALL_IN_CROWD: f64 = 12.0;
+const SMALL_WINDOW: f64 = 8.0;
+const SMALL_WINDOW_IN_CROWD: f64 = 12.0;
 /// It falls to this part of the window, and grows in a round trip by this part of the window's square, in packets: so a window of any size sends
 /// as many packets, some fifty, until it has what it had before. It grows by twice as much after so many round trips without a fall, and so on, up
 /// to so many packets; in a crowd to fewer, for what many add in a round trip is lost in the next.
@@ -44,18 +44,23 @@ const CUTS: u32 = 2;
 const CREDIT: f64 = 2.0;
 /// Loss of this part is judged after two intervals.
 const HEAVY: f64 = 0.3;
+/// The gain with which the background follows an epoch's loss; and one for less loss than by chance.
+const BACKGROUND_GAIN: f64 = 0.1;
+const LESS_LOSS_GAIN: f64 = 0.5;
 /// What arrived before half of the window was tried, less a reserve, is the cap if the loss was ours.
 const RESERVE: f64 = 0.9;
 /// A window of more than this part of the cap is at it.
 const AT_CAP: f64 = 0.98;
 /// A window that has just grown fast is far too large if this part is lost beyond the background in a round trip of so many packets at least.
 const GREW_TOO_FAST: f64 = 0.05;
-const FEW: u32 = 20;
+const FEWEST_PACKETS: u32 = 20;
 /// After so many round trips without a queue and without loss the path has room for more than a cap allows. At one that fits, something is lost by then.
 const CAP_ROUNDS: u32 = 64;
-/// A cap on the window grows by this part in each interval, by so many packets at least, and more with its age.
+/// A cap on the window grows by this part in each interval, by this many packets at least; and by once more of that for each time that it gets
+/// this many intervals older.
 const CAP_GROWTH: f64 = 0.002;
 const LEAST_CAP_GROWTH: f64 = 0.03;
+const CAP_AGES: f64 = 64.0;
 /// When loss was found to be ours the queue has room for this part of what it had, and for so much more of what is wanted in each interval
 /// since: flows of one kind come to have the same (Chiu and Jain, 1989). It has room for this part at least.
 const ROOM_DECREASE: f64 = 0.7;
@@ -121,12 +126,22 @@ impl Epoch {
     }
 }
 
-/// What an experiment found out before.
+/// What an epoch showed.
+#[derive(Clone, Copy, Debug)]
+struct Outcome {
+    /// The packets that were sent.
+    sent: f64,
+    /// The part of them that was lost, in 0..=1.
+    loss: f64,
+    utility: f64,
+}
+
+/// The epoch before an experiment.
 #[derive(Clone, Copy, Debug)]
 struct Before {
+    /// The window in packets.
     window: f64,
     loss: f64,
-    /// The packets that were sent in the epoch.
     sent: f64,
     utility: f64,
     /// How often the window was cut since.
@@ -198,7 +213,7 @@ impl Loss {
 
     /// Whether a window that has just grown fast is far too large.
     pub fn grew_too_fast(&self, round: &Round) -> bool {
-        round.packets() >= FEW && round.loss() > self.background + GREW_TOO_FAST
+        round.packets() >= FEWEST_PACKETS && round.loss() > self.background + GREW_TOO_FAST
     }
 
     /// Takes in a round trip that a window at the cap filled, without a queue and without loss if the path `has_room`.
@@ -263,7 +278,7 @@ impl Loss {
 
     /// Whether a window is too small for experiments.
     pub fn is_small(packets: f64, in_crowd: bool) -> bool {
-        packets < if in_crowd { SMALL_IN_CROWD } else { SMALL }
+        packets < if in_crowd { SMALL_WINDOW_IN_CROWD } else { SMALL_WINDOW }
     }
 
     /// Whether a window is so large that it isn't one of many.
@@ -278,9 +293,9 @@ impl Loss {
     }
 
     /// Whether loss fell by more than chance makes it fall.
-    fn fell(&self, before: &Before, sent: f64, loss: f64) -> bool {
-        let chance = libm::sqrt(before.loss * (1.0 - before.loss) * (1.0 / sent + 1.0 / before.sent));
-        before.loss - loss > BY_CHANCE * self.spread(before.window) * chance
+    fn fell(&self, before: &Before, found: &Outcome) -> bool {
+        let chance = libm::sqrt(before.loss * (1.0 - before.loss) * (1.0 / found.sent + 1.0 / before.sent));
+        before.loss - found.loss > BY_CHANCE * self.spread(before.window) * chance
     }
 
     /// Takes the result of an interval that was sent with `window` packets while a queue stood or not. Returns the window to jump to.
@@ -295,7 +310,7 @@ impl Loss {
         self.age = self.age.saturating_add(1);
         self.gain_room();
         if self.cap.is_finite() && matches!(self.state, State::Watching) {
-            self.cap += larger(CAP_GROWTH * self.cap, LEAST_CAP_GROWTH) * (1.0 + f64::from(self.age) / 64.0);
+            self.cap += larger(CAP_GROWTH * self.cap, LEAST_CAP_GROWTH) * (1.0 + f64::from(self.age) / CAP_AGES);
         }
         self.epoch.add(result);
         if !self.epoch.is_complete() {
@@ -303,64 +318,71 @@ impl Loss {
         }
         let epoch = core::mem::take(&mut self.epoch);
         let (sent, loss) = epoch.loss(!queued);
-        let background = self.background;
         if let (State::Halved(_), Some(dispersion)) = (self.state, epoch.dispersion()) {
             let dispersion = dispersion.clamp(1.0, MOST_DISPERSION);
             self.dispersion += DISPERSION_GAIN * (dispersion - self.dispersion);
         }
+        let found = Outcome { sent, loss, utility: epoch.utility(utility, result, loss) };
         match self.state {
-            State::Watching => {
-                let deviation = libm::sqrt(background.max(1.0 / sent) * (1.0 - background) / sent);
-                let significant = SIGNIFICANT * self.spread(window) * deviation;
-                let excess = loss - background;
-                if excess > self.config.excess + significant {
-                    let utility = epoch.utility(utility, result, loss);
-                    self.state = State::Cut(Before { window, loss, sent, utility, cuts: 1 });
-                    return Some(self.limit((window * (1.0 - excess)).max(least)));
-                }
-                // A little loss is background, unless the cap is where loss was found to be ours; what is less than that, and not by chance, shows at
-                // once.
-                let gain = match excess {
-                    less if less < -significant => 0.5,
-                    more if more > 0.0 && window > AT_CAP * self.cap => 0.0,
-                    _ => 0.1,
-                };
-                self.background = (self.background + gain * excess).min(self.config.highest);
-                None
-            }
-            State::Cut(before) => {
-                let helped = before.loss - loss > self.config.response * (before.loss - background)
-                    || epoch.utility(utility, result, loss) > before.utility;
-                if helped && self.fell(&before, sent, loss) {
-                    self.keep(loss);
-                    return None;
-                }
-                if Loss::is_large(before.window) && before.cuts < CUTS {
-                    self.state = State::Cut(Before { cuts: before.cuts + 1, ..before });
-                    return Some(self.limit((window * (1.0 - (before.loss - background))).max(least)));
-                }
-                self.state = State::Waiting(before);
-                None
-            }
+            State::Watching => self.watch(&found, window, least),
+            State::Cut(before) => self.judge_cut(&before, &found, window, least),
             State::Waiting(_) => None,
-            State::Halved(before) => {
-                self.state = State::Watching;
-                let helped = loss < before.loss - self.config.response * (before.loss - background);
-                let ours = helped && (!Loss::is_large(before.window) || self.fell(&before, sent, loss));
-                if ours {
-                    self.keep(loss);
-                    let arrived = before.window * (1.0 - (before.loss - background));
-                    return Some(self.limit((RESERVE * arrived).max(least)));
-                }
-                if loss > self.config.highest {
-                    self.keep(loss);
-                    return None;
-                }
-                self.background = before.loss.min(loss.max(background)).min(self.config.highest);
-                (self.cap, self.age) = (f64::INFINITY, 0);
-                Some(before.window)
-            }
+            State::Halved(before) => self.judge_half(&before, &found, least),
         }
+    }
+
+    /// More loss than the background, and than chance makes it, begins an experiment. Returns the window to jump to.
+    fn watch(&mut self, found: &Outcome, window: f64, least: f64) -> Option<f64> {
+        let &Outcome { sent, loss, utility } = found;
+        let deviation = libm::sqrt(self.background.max(1.0 / sent) * (1.0 - self.background) / sent);
+        let significant = SIGNIFICANT * self.spread(window) * deviation;
+        let excess = loss - self.background;
+        if excess > self.config.excess + significant {
+            self.state = State::Cut(Before { window, loss, sent, utility, cuts: 1 });
+            return Some(self.limit((window * (1.0 - excess)).max(least)));
+        }
+        // A little loss is background, unless the cap is where loss was found to be ours; what is less than that, and not by chance, shows at once.
+        let gain = match excess {
+            less if less < -significant => LESS_LOSS_GAIN,
+            more if more > 0.0 && window > AT_CAP * self.cap => 0.0,
+            _ => BACKGROUND_GAIN,
+        };
+        self.background = (self.background + gain * excess).min(self.config.highest);
+        None
+    }
+
+    /// The window was cut by the excess: did that help? If not, it is cut once more, or half of it is to be tried.
+    fn judge_cut(&mut self, before: &Before, found: &Outcome, window: f64, least: f64) -> Option<f64> {
+        let excess = before.loss - self.background;
+        let helped = before.loss - found.loss > self.config.response * excess || found.utility > before.utility;
+        if helped && self.fell(before, found) {
+            self.keep(found.loss);
+            return None;
+        }
+        if Loss::is_large(before.window) && before.cuts < CUTS {
+            self.state = State::Cut(Before { cuts: before.cuts + 1, ..*before });
+            return Some(self.limit((window * (1.0 - excess)).max(least)));
+        }
+        self.state = State::Waiting(*before);
+        None
+    }
+
+    /// Half of the window was tried: the loss is ours if that helped, else it is background.
+    fn judge_half(&mut self, before: &Before, found: &Outcome, least: f64) -> Option<f64> {
+        self.state = State::Watching;
+        let (loss, excess) = (found.loss, before.loss - self.background);
+        let helped = loss < before.loss - self.config.response * excess;
+        if helped && (!Loss::is_large(before.window) || self.fell(before, found)) {
+            self.keep(loss);
+            return Some(self.limit((RESERVE * (before.window * (1.0 - excess))).max(least)));
+        }
+        if loss > self.config.highest {
+            self.keep(loss);
+            return None;
+        }
+        self.background = before.loss.min(loss.max(self.background)).min(self.config.highest);
+        (self.cap, self.age) = (f64::INFINITY, 0);
+        Some(before.window)
     }
 
     /// The loss was ours: the cap stays.

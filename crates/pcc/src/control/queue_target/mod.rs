@@ -10,6 +10,17 @@
 //! | `loss` | is this loss ours? |
 //! | `competition`, `drain`, `view`, `others` | do others keep the queue full? |
 //! | `yielding`, `bandwidth_probe` | is more to be had? |
+//!
+//! Terms; `docs/queue-target.md` in the repository explains the whole:
+//!
+//! - *base*: the smallest round-trip time, that of the empty path. *Standing*: the smallest one of the last half round trip. *Excess*: the
+//!   difference, which is what *stands* in the queue, whoever keeps it.
+//! - *noise*: excess delay that isn't a queue, since packets that were sent apart arrive together.
+//! - *background*: the part of the excess delay, and of the loss, that doesn't change with what this flow sends.
+//! - *drain*: for some round trips, so few packets are in flight that none of the flow's own are in the queue.
+//! - *others*: flows that keep the queue full and don't drain. *Crowd*: many flows with windows of a few packets.
+//! - *in vain*: the window was given up, and the delay stayed.
+//! - *cap*: the window at which loss was found to be ours. *Room*: the part of the wanted packets that fits into the queue.
 
 mod bandwidth_probe;
 mod competition;
@@ -41,14 +52,14 @@ use delay::Delay;
 use limits::Pace;
 use loss::Loss;
 use rounds::{Round, Rounds};
-use start::{LONG_PATH, Start, Verdict};
-use window::{LEAST, Window};
+use start::{LONG_PATH, Seen, Start, Verdict};
+use window::{LEAST, Step, Window};
 use yielding::{Before, Yielding};
 
 /// A window in packets that is more than any path needs.
 const MOST: f64 = 1e9;
 /// A queue of so many times the packets that are wanted is too long.
-const LONG: f64 = 2.0;
+const LONG_QUEUE: f64 = 2.0;
 /// The window grows by at most this part of it in a round trip; by less where delay can't tell when to stop.
 const FAST: f64 = 0.25;
 const CAREFUL: f64 = 0.08;
@@ -60,6 +71,8 @@ const SURE: f64 = 2.0;
 const USED: f64 = 0.7;
 /// What stands for less than this part of the round trip is no queue in which a packet could be lost.
 const NO_QUEUE: f64 = 0.005;
+/// What the utility wants is asked for a window of so many packets at least.
+const FEWEST_ASKED: f64 = 4.0;
 /// A window of so many packets at least keeps a queue that outlasts pauses of the path.
 const OUTLASTS: f64 = 32.0;
 /// What is delivered in this part of the smallest round-trip time tells the rate of a path that start-up fills.
@@ -69,8 +82,9 @@ const TELLS: f64 = 0.05;
 #[derive(Debug)]
 pub struct QueueTargetControl {
     config: QueueTargetConfig,
-    /// The size of a packet in bytes, and its time at the bandwidth in seconds.
+    /// The size of a packet in bytes.
     packet: f64,
+    /// The time of a packet at the bandwidth in seconds, which changes once a round trip.
     packet_time: f64,
     delay: Delay,
     rounds: Rounds,
@@ -136,11 +150,6 @@ impl QueueTargetControl {
 
     fn rtt(&self) -> f64 {
         self.delay.smoothed().unwrap_or(limits::INITIAL_RTT)
-    }
-
-    /// The time of a packet at the bandwidth, in seconds; both change once a round trip.
-    fn packet_time(&self) -> f64 {
-        self.packet_time
     }
 
     /// The packets that are in flight when the path is full and its queue empty.
@@ -251,8 +260,8 @@ impl QueueTargetControl {
 
     /// What a window that grew too fast loses isn't found out by experiments: it falls to what the path takes.
     fn fall_to_what_arrives(&mut self, round: &Round, now: Time) {
-        let busy = self.is_draining() || self.competition.competes;
-        let queued = self.queue() > self.packet_time();
+        let busy = self.is_draining() || self.competition.beside_others;
+        let queued = self.queue() > self.packet_time;
         if busy || !queued || !self.window.grew_fast() || !self.loss.grew_too_fast(round) {
             return;
         }
@@ -312,28 +321,82 @@ impl QueueTargetControl {
         self.used && !held_down && !lossy
     }
 
+    fn seen(&self) -> Seen {
+        let delay = &self.delay;
+        Seen { queue: delay.queue(), base: delay.base(), noise: delay.noise(), packet_time: self.packet_time }
+    }
+
+    /// Takes in a batch that acknowledges so many packets, in start-up.
+    fn on_batch_in_start(&mut self, packets: f64, now: Time) {
+        let (seen, rise) = (self.seen(), self.delay.rise());
+        let Some(start) = &mut self.start else { return };
+        start.on_rise(rise - seen.noise, seen.base);
+        // Who yields begins as one, whatever it carries; a probe begins where it is.
+        if self.config.competes && self.probe.is_none() && start.grows() {
+            let begun = f64::from(self.config.initial_windows.take());
+            let brought = begun * self.config.first_window as f64;
+            start.bring(brought);
+            self.window.packets = (self.window.packets + brought).min(MOST);
+        }
+        let (window, loss) = (self.window.packets, self.rounds.loss());
+        if start.on_batch(window, &seen, loss) == Verdict::Leave {
+            self.leave_start(now);
+        } else if self.used && start.grows() {
+            self.window.packets = (self.window.packets + packets).min(MOST);
+        }
+    }
+
+    /// Takes in a batch that acknowledges so many packets: the window moves towards the utility's optimum.
+    fn on_batch_after_start(&mut self, packets: f64, in_flight: u64, now: Time) {
+        let (queue, excess, packet_time) = (self.queue(), self.delay.excess(), self.packet_time);
+        self.competition.on_batch(now.as_secs_f64(), excess, packet_time, self.window.packets);
+        self.queued |= queue > packet_time;
+        self.delayed |= excess > packet_time;
+        if self.is_draining() || self.loss.is_testing() {
+            return;
+        }
+        let wanted = self.wanted * self.loss.room + self.competition.more;
+        // The packets that don't wait, and those that should.
+        let target = self.window.packets * (1.0 - queue / larger(self.delay.standing(), 1e-6)) + wanted;
+        let down = target < self.window.packets;
+        let moves = if down { self.has_effect(in_flight) } else { self.used };
+        if !moves {
+            return;
+        }
+        let far = self.competition.beside_others && FAR * self.window.packets < target;
+        let step = Step {
+            acked: packets,
+            fastest: if self.delay.has_background() && !far { CAREFUL } else { FAST },
+            known: if queue <= packet_time { self.pipe() } else { 0.0 },
+            // Asked for only where it matters: this is once per acknowledgement.
+            longer: if down { self.times_longer(queue) } else { 1.0 },
+            gentle: down && self.delay.is_blurred(),
+        };
+        self.window.step(target, &step);
+        self.window.packets = self.window.packets.clamp(LEAST, smaller(MOST, larger(self.loss.cap, LEAST)));
+    }
+
     fn on_round(&mut self, round: &Round, utility: &dyn Utility, now: Time) {
         self.delay.on_round();
         let bandwidth = self.rounds.bandwidth();
         self.packet_time = if bandwidth > 0.0 { self.packet / bandwidth } else { 0.0 };
-        let (base, packet_time) = (self.delay.base(), self.packet_time());
+        let base = self.delay.base();
         let window = self.current_window();
         // A window holds whole packets.
         self.used = round.in_flight as f64 + self.packet >= USED * window * self.packet;
         // A flow of weight w is as w flows.
         let weight = self.config.weight.get();
-        self.wanted = weight * demand::wanted_in_queue(utility, window.max(4.0) / weight, self.packet, base);
+        self.wanted = weight * demand::wanted_in_queue(utility, window.max(FEWEST_ASKED) / weight, self.packet, base);
         self.wanted += self.outlasts_pauses(window);
         self.on_probe_round();
-        let queue = self.queue();
-        let first_window = self.first_window();
+        let (seen, first_window) = (self.seen(), self.first_window());
         if let Some(start) = &mut self.start {
             let unused = start.unused(self.used);
             if unused > 0.0 {
                 self.window.packets = larger(self.window.packets - unused, first_window);
             }
             self.delay.take_rise();
-            match start.on_round(round, queue, base, packet_time, self.used, self.delay.noise()) {
+            match start.on_round(round, &seen, self.used) {
                 Verdict::Leave => self.leave_start(now),
                 Verdict::Noise => self.delay.learn_noise(),
                 Verdict::Go => {}
@@ -356,7 +419,7 @@ impl QueueTargetControl {
         if self.follow_losses(round, now) {
             self.jump(self.loss.cap, now);
         }
-        self.look_for_others(round, window, queue, now);
+        self.look_for_others(round, window, seen.queue, now);
         self.look_for_more(round, now);
     }
 }
@@ -377,14 +440,14 @@ impl RateControl for QueueTargetControl {
         }
         let (queue, window) = (self.queue(), self.current_window());
         // A queue that is longer than wanted explains loss well enough.
-        let long = window * queue > LONG * (self.wanted + self.competition.more) * self.delay.standing();
-        if self.competition.competes
+        let long = window * queue > LONG_QUEUE * (self.wanted + self.competition.more) * self.delay.standing();
+        if self.competition.beside_others
             || (!self.loss.is_testing() && (long || Loss::is_small(window, self.in_crowd(path.now))))
         {
             self.loss.start_over();
             return false;
         }
-        let queued = queue > self.packet_time();
+        let queued = queue > self.packet_time;
         if let Some(window) = self.loss.on_interval(result, utility, window, queued, LEAST) {
             self.jump(window, path.now);
             self.set_limits();
@@ -459,51 +522,12 @@ impl RateControl for QueueTargetControl {
         let acked = core::mem::take(&mut self.acked);
         self.latest = now;
         if acked > 0 {
-            let packet_time = self.packet_time();
-            self.delay.on_batch(now, packet_time);
-            let (queue, standing, base) = (self.queue(), self.delay.standing(), self.delay.base());
+            self.delay.on_batch(now, self.packet_time);
             let packets = acked as f64 / self.packet;
-            if let Some(start) = &mut self.start {
-                let noise = self.delay.noise();
-                start.on_rise(self.delay.rise() - noise, base);
-                // Who yields begins as one, whatever it carries; a probe begins where it is.
-                if self.config.competes && self.probe.is_none() && start.grows() {
-                    let begun = f64::from(self.config.initial_windows.take());
-                    let brought = begun * self.config.first_window as f64;
-                    start.bring(brought);
-                    self.window.packets = (self.window.packets + brought).min(MOST);
-                }
-                let (window, loss) = (self.window.packets, self.rounds.loss());
-                if start.on_batch(window, queue, base, packet_time, loss, noise) == Verdict::Leave {
-                    self.leave_start(now);
-                } else if self.used && start.grows() {
-                    self.window.packets = (self.window.packets + packets).min(MOST);
-                }
+            if self.start.is_some() {
+                self.on_batch_in_start(packets, now);
             } else {
-                let excess = self.delay.excess();
-                self.competition.on_batch(now.as_secs_f64(), excess, packet_time, self.window.packets);
-                self.queued |= queue > packet_time;
-                self.delayed |= excess > packet_time;
-                if !self.is_draining() && !self.loss.is_testing() {
-                    let wanted = self.wanted * self.loss.room + self.competition.more;
-                    // The packets that don't wait, and those that should: the fixed point is the utility's optimum.
-                    let target = self.window.packets * (1.0 - queue / larger(standing, 1e-6)) + wanted;
-                    let moves = if target < self.window.packets { self.has_effect(in_flight) } else { self.used };
-                    if moves {
-                        let far = self.competition.competes && FAR * self.window.packets < target;
-                        let fastest = if self.delay.has_background() && !far { CAREFUL } else { FAST };
-                        let known = if queue <= packet_time { self.pipe() } else { 0.0 };
-                        // Asked for only where it matters: this is once per acknowledgement.
-                        let (longer, gentle) = if target < self.window.packets {
-                            (self.times_longer(queue), self.delay.is_blurred())
-                        } else {
-                            (1.0, false)
-                        };
-                        self.window.step(target, known, packets, fastest, longer, gentle);
-                        self.window.packets =
-                            self.window.packets.clamp(LEAST, smaller(MOST, larger(self.loss.cap, LEAST)));
-                    }
-                }
+                self.on_batch_after_start(packets, in_flight, now);
             }
             if let Some(round) = self.rounds.on_batch(now, in_flight.saturating_add(acked)) {
                 self.on_round(&round, utility, now);

@@ -18,21 +18,21 @@ impl QueueTargetControl {
             base: self.delay.base(),
             excess,
             deviation,
-            noise: self.delay.background(),
-            may_be_noise: self.delay.noise(),
-            noisy: self.delay.may_be_all_noise(self.competition.latest()),
-            is_noise: self.config.competes && self.delay.is_noise(),
+            background_delay: self.delay.background(),
+            noise: self.delay.noise(),
+            all_may_be_noise: self.delay.may_be_all_noise(self.competition.latest()),
+            background_is_noise: self.config.competes && self.delay.is_noise(),
             bunched: self.delay.is_bunched(),
             rise: self.delay.take_rise() - self.delay.noise(),
             bandwidth: self.rounds.bandwidth(),
-            packet_time: self.packet_time(),
+            packet_time: self.packet_time,
             window,
             unqueued: 1.0 - queue / standing,
-            background: self.loss.background,
+            background_loss: self.loss.background,
             in_crowd: self.in_crowd(now),
             // Who yields gives way to noise that is shorter than a packet as well, and only a drain tells that it is noise.
             doubtful: self.loss.is_doubtful()
-                || (!self.config.competes && self.delay.noise() > self.wanted * self.packet_time()),
+                || (!self.config.competes && self.delay.noise() > self.wanted * self.packet_time),
             weight: self.config.weight.get(),
         };
         let alone = self.competition.is_empty(&view) && Loss::is_large(self.window.packets);
@@ -46,7 +46,7 @@ impl QueueTargetControl {
         let found = self.competition.on_round(round, &view);
         if !self.config.competes {
             // Whoever keeps the queue may have it; noise is nobody's.
-            self.competition.competes = false;
+            self.competition.beside_others = false;
             if let Some(remains) = found.remains() {
                 self.delay.on_drain(remains);
             }
@@ -55,28 +55,28 @@ impl QueueTargetControl {
         self.delay.only_noise = self.competition.only_noise;
         match found {
             Found::Nothing => {}
-            Found::Drained(remains) => {
+            Found::Drained { remains } => {
                 self.delay.on_drain(remains);
                 // What is lost now isn't lost in a queue, so that nothing else explains it.
                 if self.is_no_queue(remains) && !Loss::is_small(window, view.in_crowd) {
                     self.begin_deep_test(now);
                 }
             }
-            Found::Longer(remains, bandwidth) => self.look_at_longer_path(round, remains, bandwidth, now),
-            Found::Background(window, remains) => {
+            Found::Longer { remains, bandwidth } => self.look_at_longer_path(round, remains, bandwidth, now),
+            Found::Background { remains, window } => {
                 self.delay.set_background(remains);
                 if window > self.window.packets {
                     self.jump(window, now);
                 }
             }
-            Found::Others(window, remains) => {
+            Found::Others { remains, window } => {
                 self.delay.set_background(remains);
                 // What was lost before was lost to them as well.
                 self.loss.cap = f64::INFINITY;
                 self.jump(window.max(self.window.packets), now);
                 self.competition.more = self.window.packets * self.queue() / standing;
             }
-            Found::Loss(part) => self.jump(part * self.window.packets, now),
+            Found::Loss { left } => self.jump(left * self.window.packets, now),
         }
     }
 }

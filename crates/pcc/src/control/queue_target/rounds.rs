@@ -8,7 +8,7 @@ use crate::units::{Time, larger};
 const MEMORY: f64 = 10.0;
 
 /// Fewer packets say nothing of loss.
-const FEW: u32 = 20;
+const FEWEST_PACKETS: u32 = 20;
 /// So many packets that were sent together tell how fast they arrive.
 const TRAIN: u32 = 4;
 
@@ -67,7 +67,11 @@ impl Rounds {
 
     /// The loss since the round trip began, once a few packets tell.
     pub fn loss(&self) -> f64 {
-        if self.acked < FEW { 0.0 } else { f64::from(self.lost) / f64::from(self.lost.saturating_add(self.acked)) }
+        if self.acked < FEWEST_PACKETS {
+            0.0
+        } else {
+            f64::from(self.lost) / f64::from(self.lost.saturating_add(self.acked))
+        }
     }
 
     /// The fastest that packets which were sent one after the other arrived, in bytes/s, since some were lost; zero before enough tell.

@@ -19,8 +19,11 @@ const QUEUE_SECONDS: f64 = 0.001;
 const QUEUE_PACKETS: f64 = 6.0;
 /// Noise of more than this part of the base round trip may look like one. Less than that may be the bursts of other flows.
 const NOISY: f64 = 0.3;
+/// So many times what stood while the delivery rate followed the window is no queue of ours at the end of a round trip, and between two.
+const NO_QUEUE: f64 = 1.5;
+const NOT_LONG: f64 = 2.0;
 /// With fewer packets than this, a long queue of which this part may be noise ends start-up only at the end of a round trip, when delivery tells.
-const FEW: f64 = 128.0;
+const FEW_PACKETS: f64 = 128.0;
 const IN_DOUBT: f64 = 0.35;
 
 /// A delay that rises at once by this part of the base round-trip time is a pause of the path, or a longer path: for so many round trips nothing is
@@ -50,6 +53,28 @@ pub(super) enum Verdict {
     Leave,
 }
 
+/// What is seen of the path; times in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    /// What stands in the queue.
+    pub queue: f64,
+    /// The round-trip time of the empty path.
+    pub base: f64,
+    /// What of the queue may be noise.
+    pub noise: f64,
+    /// The time of a packet at the rate of the path.
+    pub packet_time: f64,
+}
+
+/// The window is held.
+#[derive(Clone, Copy, Debug)]
+struct Hold {
+    /// For this many more round trips.
+    rounds: u32,
+    /// The delivery rate when that began, in bytes/s, from which it has to grow; none for a window that is only tried.
+    before: Option<f64>,
+}
+
 /// The state of start-up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Start {
@@ -58,8 +83,8 @@ pub(super) struct Start {
     /// The largest delivery rate so far.
     best: f64,
     flat: u32,
-    /// Round trips for which the window is still held, and the delivery rate when that began; no rate is enough for a window that is only tried.
-    hold: Option<(u32, f64)>,
+    /// Whether the window is held now.
+    hold: Option<Hold>,
     /// Round trips for which a pause of the path still holds the window, and how many pauses there were.
     paused: u32,
     pauses: u32,
@@ -70,12 +95,15 @@ pub(super) struct Start {
     noise: f64,
     /// The largest delivery rate before there was a queue.
     best_without_queue: f64,
-    /// Whether there was a queue in this round trip, in the one before, and before that.
-    queued: (bool, bool, bool),
+    /// Whether there was a queue in this round trip, in the one before, and in any before that.
+    queued: bool,
+    queued_before: bool,
+    queued_earlier: bool,
     /// What a queue is in a later start-up, in seconds.
     grown: Option<f64>,
     /// Packets that initial windows of others have brought in this round trip, and in the one before.
-    brought: (f64, f64),
+    brought: f64,
+    brought_before: f64,
     /// The window that filled the path before a pause, in packets.
     before_pause: Option<f64>,
 }
@@ -111,12 +139,12 @@ impl Start {
 
     /// As [`again`](Start::again), but the window is held for a round trip, and what that delivers is all that counts.
     pub fn trial(config: StartConfig, grown: f64) -> Start {
-        Start { hold: Some((1, f64::INFINITY)), ..Start::again(config, 0.0, grown) }
+        Start { hold: Some(Hold { rounds: 1, before: None }), ..Start::again(config, 0.0, grown) }
     }
 
     /// Whether it only tries a window.
     pub fn is_trial(&self) -> bool {
-        self.hold.is_some_and(|(_, before)| before == f64::INFINITY)
+        self.hold.is_some_and(|hold| hold.before.is_none())
     }
 
     /// The largest delivery rate before there was a queue, in bytes/s.
@@ -126,33 +154,30 @@ impl Start {
 
     /// Whether it is the first one on a path with a long round trip, of `base` seconds, that had no queue until the last two round trips filled it.
     pub fn fills_long_path(&self, base: f64) -> bool {
-        self.grown.is_none() && base > LONG_PATH && !self.queued.2
+        self.grown.is_none() && base > LONG_PATH && !self.queued_earlier
     }
 
-    /// Whether `queue` seconds are one, in a base round-trip time of `base` seconds with packets of `packet_time`.
-    fn is_queue(&self, queue: f64, base: f64, packet_time: f64) -> bool {
-        if let Some(grown) = self.grown {
-            return queue > grown;
-        }
-        queue > (base / QUEUE_PART).max(QUEUE_SECONDS).max(QUEUE_PACKETS * packet_time)
+    /// Whether `queue` seconds are one.
+    fn is_queue(&self, queue: f64, seen: &Seen) -> bool {
+        let least = (seen.base / QUEUE_PART).max(QUEUE_SECONDS).max(QUEUE_PACKETS * seen.packet_time);
+        queue > self.grown.unwrap_or(least)
     }
 
-    /// What of a queue isn't ours: so many times what stood while the delivery rate followed the window; and noise that may look like a
-    /// long queue.
-    fn not_ours(&self, times: f64, noise: f64, base: f64) -> f64 {
-        let noise = if self.grown.is_none() && noise > NOISY * base { noise } else { 0.0 };
-        noise.max(times * self.noise)
+    /// The queue without what isn't ours: so many times what stood while the delivery rate followed the window; and noise that may look like a long
+    /// queue.
+    fn own_queue(&self, times: f64, seen: &Seen) -> f64 {
+        let noise = if self.grown.is_none() && seen.noise > NOISY * seen.base { seen.noise } else { 0.0 };
+        seen.queue - noise.max(times * self.noise)
     }
 
     /// Initial windows of others have brought so many packets.
     pub fn bring(&mut self, packets: f64) {
-        self.brought.0 += packets;
+        self.brought += packets;
     }
 
     /// A round trip has passed, in which the window was used or not. Returns how many of the packets that were brought before it go again.
     pub fn unused(&mut self, used: bool) -> f64 {
-        let (now, before) = self.brought;
-        self.brought = (0.0, now);
+        let before = core::mem::replace(&mut self.brought_before, core::mem::take(&mut self.brought));
         if used { 0.0 } else { before }
     }
 
@@ -168,45 +193,30 @@ impl Start {
         }
     }
 
-    /// Between round trips only a long queue ends start-up, or a queue with much more loss than in the round trip before. The window has
-    /// `packets`; up to `noise` seconds of the queue may be noise.
-    pub fn on_batch(
-        &mut self,
-        packets: f64,
-        queue: f64,
-        base: f64,
-        packet_time: f64,
-        loss: f64,
-        noise: f64,
-    ) -> Verdict {
-        self.queued.0 |= self.is_queue(queue, base, packet_time);
+    /// Between round trips only a long queue ends start-up, or a queue with much more loss than in the round trip before. The window has `packets`,
+    /// and the part `loss` of those of this round trip was lost.
+    pub fn on_batch(&mut self, packets: f64, seen: &Seen, loss: f64) -> Verdict {
+        self.queued |= self.is_queue(seen.queue, seen);
         if self.before_pause.is_some_and(|window| packets >= window) {
             return Verdict::Leave;
         }
         if self.paused > 0 {
             return Verdict::Go;
         }
-        let in_doubt = self.grown.is_none() && packets < FEW && noise > IN_DOUBT * queue;
-        let queue = queue - self.not_ours(2.0, noise, base);
-        let part = self.config.long_queue * if self.fills_long_path(base) { EARLY } else { 1.0 };
-        let long = !in_doubt && queue > base * part && self.is_queue(queue, base, packet_time);
-        let queued = loss > self.loss + NEW_LOSS && self.is_queue(queue, base, packet_time);
+        let in_doubt = self.grown.is_none() && packets < FEW_PACKETS && seen.noise > IN_DOUBT * seen.queue;
+        let queue = self.own_queue(NOT_LONG, seen);
+        let part = self.config.long_queue * if self.fills_long_path(seen.base) { EARLY } else { 1.0 };
+        let is_queue = self.is_queue(queue, seen);
+        let long = !in_doubt && queue > seen.base * part && is_queue;
+        let queued = loss > self.loss + NEW_LOSS && is_queue;
         if (long || queued) && self.rounds >= FIRST_ROUNDS { Verdict::Leave } else { Verdict::Go }
     }
 
-    /// A round trip has passed; `used` if the window was. Up to `noise` seconds of the queue may be noise.
-    pub fn on_round(
-        &mut self,
-        round: &Round,
-        queue: f64,
-        base: f64,
-        packet_time: f64,
-        used: bool,
-        noise: f64,
-    ) -> Verdict {
+    /// A round trip has passed; `used` if the window was.
+    pub fn on_round(&mut self, round: &Round, seen: &Seen, used: bool) -> Verdict {
         self.rounds = self.rounds.saturating_add(1);
-        let (now, last, before) = self.queued;
-        self.queued = (false, now, last || before);
+        self.queued_earlier |= self.queued_before;
+        self.queued_before = core::mem::take(&mut self.queued);
         if self.paused > 0 {
             self.paused -= 1;
             return Verdict::Go;
@@ -219,40 +229,37 @@ impl Start {
             let heavy = self.rounds > FIRST_ROUNDS && self.loss > HEAVY_LOSS;
             return if heavy { Verdict::Leave } else { Verdict::Go };
         }
-        let queued = self.is_queue(queue - self.not_ours(1.5, noise, base), base, packet_time);
-        let sent_before_trial = self.is_trial() && self.hold.is_some_and(|(left, _)| left > 0);
+        let queued = self.is_queue(self.own_queue(NO_QUEUE, seen), seen);
+        let sent_before_trial = self.is_trial() && self.hold.is_some_and(|hold| hold.rounds > 0);
         if !queued && !sent_before_trial {
             self.best_without_queue = self.best_without_queue.max(round.rate);
         }
         let follows = self.grown.is_none() && self.rounds > 2 && round.rate > self.best * FOLLOWS;
         if follows {
-            self.noise = self.noise.max(queue.min(noise));
+            self.noise = self.noise.max(seen.queue.min(seen.noise));
         }
-        let best = self.best.max(round.rate);
-        if let Some((left, before)) = self.hold {
-            if left > 0 {
-                self.hold = Some((left - 1, before));
-                self.best = best;
+        self.best = self.best.max(round.rate);
+        if let Some(hold) = self.hold {
+            if hold.rounds > 0 {
+                self.hold = Some(Hold { rounds: hold.rounds - 1, ..hold });
                 return Verdict::Go;
             }
             self.hold = None;
-            self.best = best;
-            return if best < before * self.config.grows { Verdict::Leave } else { Verdict::Go };
+            let goes_on = hold.before.is_some_and(|before| self.best >= before * self.config.grows);
+            return if goes_on { Verdict::Go } else { Verdict::Leave };
         }
         self.flat = if grew { 0 } else { self.flat.saturating_add(1) };
-        self.best = best;
-        if self.rounds <= FIRST_ROUNDS {
-            return if follows { Verdict::Noise } else { Verdict::Go };
-        }
         if follows {
             return Verdict::Noise;
+        }
+        if self.rounds <= FIRST_ROUNDS {
+            return Verdict::Go;
         }
         if self.flat >= FLAT_ROUNDS || self.loss > HEAVY_LOSS || (!grew && (queued || new_loss)) {
             return Verdict::Leave;
         }
         if queued {
-            self.hold = Some((HOLD_ROUNDS - 1, round.rate));
-            return Verdict::Go;
+            self.hold = Some(Hold { rounds: HOLD_ROUNDS - 1, before: Some(round.rate) });
         }
         Verdict::Go
     }
@@ -263,6 +270,11 @@ mod tests {
     use super::*;
 
     const BASE: f64 = 0.1;
+
+    /// A queue of so many seconds.
+    fn seen(queue: f64) -> Seen {
+        Seen { queue, base: BASE, noise: 0.0, packet_time: 0.0001 }
+    }
 
     /// A start-up that has had this many round trips with twice as many packets in each.
     fn after(rounds: u32) -> Start {
@@ -276,7 +288,7 @@ mod tests {
     /// A round trip without a queue.
     fn of_round(start: &mut Start, acked: u32, lost: u32, used: bool) -> Verdict {
         let round = Round { rate: 12_000.0 * f64::from(acked), lost, acked, in_flight: 12_000 };
-        start.on_round(&round, 0.0, BASE, 0.0001, used, 0.0)
+        start.on_round(&round, &seen(0.0), used)
     }
 
     #[test]
@@ -291,13 +303,13 @@ mod tests {
     #[test]
     fn after_a_pause_the_window_of_before_ends_it() {
         let mut start = Start::after_pause(StartConfig::default(), 200.0);
-        let mut grows_to = |packets| start.on_batch(packets, 0.0, BASE, 0.0001, 0.0, 0.0);
+        let mut grows_to = |packets| start.on_batch(packets, &seen(0.0), 0.0);
         assert_eq!([100.0, 199.0, 200.0].map(&mut grows_to), [Verdict::Go, Verdict::Go, Verdict::Leave]);
     }
 
     #[test]
     fn a_pause_of_the_path_holds_the_window_and_no_more() {
-        let long = |start: &mut Start| start.on_batch(320.0, 0.05, BASE, 0.0001, 0.0, 0.0);
+        let long = |start: &mut Start| start.on_batch(320.0, &seen(0.05), 0.0);
         let mut start = after(5);
         assert_eq!(long(&mut start), Verdict::Leave, "a queue that grew");
         for _ in 0..PAUSES {
@@ -314,17 +326,18 @@ mod tests {
 
     #[test]
     fn with_few_packets_a_delay_that_may_be_noise_waits_for_what_is_delivered() {
-        let leaves = |packets, noise| after(5).on_batch(packets, 0.05, BASE, 0.0001, 0.0, noise) == Verdict::Leave;
+        let noisy = |noise| Seen { noise, ..seen(0.05) };
+        let leaves = |packets, noise| after(5).on_batch(packets, &noisy(noise), 0.0) == Verdict::Leave;
         assert!(leaves(40.0, 0.01), "too little of it may be noise");
         assert!(!leaves(40.0, 0.025));
         assert!(leaves(400.0, 0.025), "many packets");
         let mut later = Start { rounds: 5, ..Start::again(StartConfig::default(), 1e6, 0.01) };
-        assert_eq!(later.on_batch(40.0, 0.05, BASE, 0.0001, 0.0, 0.025), Verdict::Leave, "a probe knows the noise");
+        assert_eq!(later.on_batch(40.0, &noisy(0.025), 0.0), Verdict::Leave, "a probe knows the noise");
     }
 
     #[test]
     fn on_a_long_path_a_short_queue_ends_it_if_it_is_the_first() {
-        let short = |start: &mut Start, base| start.on_batch(320.0, base / 12.0, base, 0.0001, 0.0, 0.0);
+        let short = |start: &mut Start, base| start.on_batch(320.0, &Seen { base, ..seen(base / 12.0) }, 0.0);
         assert_eq!(short(&mut after(5), BASE), Verdict::Go, "a shorter path");
         let long = 2.5 * BASE;
         assert_eq!(short(&mut after(5), long), Verdict::Leave);

@@ -14,17 +14,20 @@ const LONGER_PACKETS: f64 = 2.0;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
     pub now: f64,
+    /// The smoothed round-trip time, and that of the empty path.
     pub rtt: f64,
     pub base: f64,
-    /// What stands above the base round-trip time, its standard deviation, and what of it isn't ours.
+    /// The mean delay above that of the empty path in this round trip, and its standard deviation.
     pub excess: f64,
     pub deviation: f64,
+    /// What of such a delay isn't ours.
+    pub background_delay: f64,
+    /// What of such a delay may be noise.
     pub noise: f64,
-    /// What of any queue may be noise, and whether all of this one may be.
-    pub may_be_noise: f64,
-    pub noisy: bool,
-    /// Whether some of what isn't ours is noise.
-    pub is_noise: bool,
+    /// Whether all of it may be noise.
+    pub all_may_be_noise: bool,
+    /// Whether some of the background delay is noise.
+    pub background_is_noise: bool,
     /// Whether acknowledgements come in bunches so seldom that a few round trips show little of the delay.
     pub bunched: bool,
     /// By how much the delay rose at once beyond what may be noise.
@@ -32,10 +35,12 @@ pub(super) struct View {
     /// What was delivered of late, in bytes/s, and the time of a packet at that rate.
     pub bandwidth: f64,
     pub packet_time: f64,
+    /// The window in packets.
     pub window: f64,
-    /// The part of the round trip that isn't queue.
+    /// The part of the round trip that isn't queue, in 0..=1.
     pub unqueued: f64,
-    pub background: f64,
+    /// The part of the packets that the path loses, whatever is sent, in 0..=1.
+    pub background_loss: f64,
     /// Whether many flows with small windows seem to share the path.
     pub in_crowd: bool,
     /// Whether to drain although the queue looks empty: many may share it all the same, or who yields may yield to noise.
@@ -52,36 +57,48 @@ impl View {
 
     /// Whether what stands may be a longer path.
     pub fn is_longer(&self) -> bool {
-        self.excess - self.noise > larger(LONGER_PART * self.base, LONGER_PACKETS * self.packet_time)
+        self.excess - self.background_delay > larger(LONGER_PART * self.base, LONGER_PACKETS * self.packet_time)
     }
 }
 
-/// What a round trip led to.
+/// What a round trip led to. After a drain, `remains` is the delay above that of the empty path that it left, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Found {
     Nothing,
-    /// A drain has ended, and this remained above the base round-trip time.
-    Drained(f64),
-    /// This remained above the base round-trip time in drain after drain: it isn't ours.
-    Background(f64, f64),
-    /// The delay rose at once, and this remained above the base round-trip time: the path seems to be longer. So many bytes/s were delivered before
-    /// the drain.
-    Longer(f64, f64),
-    /// Others are at work: back to this window; and what remained.
-    Others(f64, f64),
-    /// Beside others, and loss is heavy: this part of the window remains.
-    Loss(f64),
+    /// A drain has ended.
+    Drained {
+        remains: f64,
+    },
+    /// What remains did so in drain after drain, so it isn't ours. The window goes back to so many packets.
+    Background {
+        remains: f64,
+        window: f64,
+    },
+    /// The delay had risen at once, and the path seems to be longer. So many bytes/s were delivered before the drain.
+    Longer {
+        remains: f64,
+        bandwidth: f64,
+    },
+    /// Others keep the queue full. The window goes back to so many packets.
+    Others {
+        remains: f64,
+        window: f64,
+    },
+    /// Beside others, loss is so heavy that only this part of the window remains, in 0..=1.
+    Loss {
+        left: f64,
+    },
 }
 
 impl Found {
-    /// What remained above the base round-trip time in a drain that has ended.
+    /// The delay above that of the empty path that a drain left, if one has ended, in seconds.
     pub fn remains(&self) -> Option<f64> {
         match *self {
-            Found::Drained(remains)
-            | Found::Longer(remains, _)
-            | Found::Background(_, remains)
-            | Found::Others(_, remains) => Some(remains),
-            Found::Nothing | Found::Loss(_) => None,
+            Found::Drained { remains }
+            | Found::Longer { remains, .. }
+            | Found::Background { remains, .. }
+            | Found::Others { remains, .. } => Some(remains),
+            Found::Nothing | Found::Loss { .. } => None,
         }
     }
 }
@@ -91,24 +108,24 @@ pub(super) mod tests {
     use super::View;
 
     /// What a flow sees in a crowd in whose queue it has 20 ms.
-    pub fn view(rtt: f64, weight: f64, noise: f64) -> View {
+    pub fn view(rtt: f64, weight: f64, background_delay: f64) -> View {
         View {
             now: 1.0,
             rtt,
             base: rtt - 0.02,
             excess: 0.02,
             deviation: 0.0,
-            noise,
-            may_be_noise: 0.0,
-            noisy: false,
-            is_noise: false,
+            background_delay,
+            noise: 0.0,
+            all_may_be_noise: false,
+            background_is_noise: false,
             bunched: false,
             rise: 0.0,
             bandwidth: 1.2e6,
             packet_time: 0.001,
             window: 100.0,
             unqueued: 0.5,
-            background: 0.0,
+            background_loss: 0.0,
             in_crowd: true,
             doubtful: false,
             weight,

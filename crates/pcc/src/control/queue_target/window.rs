@@ -20,6 +20,10 @@ const EMPTY_PART: f64 = 1.0 / 64.0;
 const FAST_PART: f64 = 1.0 / 16.0;
 const FAST_ROUNDS: u32 = 2;
 
+/// A window that isn't used falls by this part of the difference in a round trip, and to no less than twice this many packets.
+const DISUSE_GAIN: f64 = 0.125;
+const FEWEST_USED: f64 = 5.0;
+
 /// A window in packets, and how it moves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
@@ -36,34 +40,46 @@ pub(super) struct Window {
     fast: u32,
 }
 
+/// What a step towards a target depends on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    /// The packets that were acknowledged: a window of them is a round trip's step.
+    pub acked: f64,
+    /// Up, the window moves by at most this part of it in a round trip; down, by at most twice that.
+    pub fastest: f64,
+    /// The packets with which the path was full before; zero while there is a queue.
+    pub known: f64,
+    /// The round-trip time as a multiple of the one that the constants are made for. Down, the part of the way to the target in a round trip grows
+    /// with its square: flows that see the same queue then give up the same part of their rate in the same time.
+    pub longer: f64,
+    /// Whether a lower target is to be reached in no less than a round trip.
+    pub gentle: bool,
+}
+
 impl Window {
     pub fn new(packets: f64) -> Window {
         Window { packets, velocity: 1.0, up: true, rounds: 0, before: packets, empty: 0, fast: 0 }
     }
 
-    /// Moves towards `target` by the part of a round trip's step that `acked` packets are; up by at most a part `fastest` of the window in
-    /// a round trip, down by at most twice that. With `known` packets the path was full before; none while there is a queue. The round trip
-    /// is so many times `longer` than that of a flow for which all of this is made: who sees the same queue gives up the same part of its rate
-    /// in the same time, which takes the square of that in a round trip. Down, it is at the target soon, or goes there in a round trip if it is to
-    /// be `gentle`.
-    pub fn step(&mut self, target: f64, known: f64, acked: f64, fastest: f64, longer: f64, gentle: bool) {
+    /// Moves towards `target`.
+    pub fn step(&mut self, target: f64, step: &Step) {
         let up = target >= self.packets;
         if up != self.up {
             (self.up, self.velocity, self.rounds) = (up, 1.0, 0);
         }
-        let part = smaller(acked / self.packets, 1.0);
+        let part = smaller(step.acked / self.packets, 1.0);
         if up {
-            let step = larger(self.velocity, UP * (known - self.packets));
-            let step = larger(smaller(step, self.packets * fastest), 1.0);
-            let step = if known > 0.0 { larger(step, self.packets * self.part_of_empty()) } else { step };
-            self.packets += step * part;
+            let packets = larger(self.velocity, UP * (step.known - self.packets));
+            let packets = larger(smaller(packets, self.packets * step.fastest), 1.0);
+            let packets = if step.known > 0.0 { larger(packets, self.packets * self.part_of_empty()) } else { packets };
+            self.packets += packets * part;
         } else {
-            let excess = self.packets - target;
+            let (excess, longer) = (self.packets - target, step.longer);
             let of_longer = smaller(smaller(DOWN * longer * longer, 1.0) * excess, MOST_DOWN * self.packets);
-            let velocity = if gentle { smaller(self.velocity, larger(excess, 1.0)) } else { self.velocity };
-            let step = larger(larger(velocity, DOWN * excess), of_longer);
-            let step = smaller(step, larger(self.packets * 2.0 * fastest, 1.0));
-            self.packets = larger(self.packets - step * part, target);
+            let velocity = if step.gentle { smaller(self.velocity, larger(excess, 1.0)) } else { self.velocity };
+            let packets = larger(larger(velocity, DOWN * excess), of_longer);
+            let packets = smaller(packets, larger(self.packets * 2.0 * step.fastest, 1.0));
+            self.packets = larger(self.packets - packets * part, target);
         }
     }
 
@@ -97,9 +113,9 @@ impl Window {
         }
     }
 
-    /// A round trip has used `packets` of the window only: it falls to twice that in time, for it proves nothing (RFC 7661).
+    /// A round trip has used `packets` of the window only: it falls towards twice that, for what isn't used proves nothing (RFC 7661).
     pub fn disuse(&mut self, packets: f64) {
-        self.packets -= (self.packets - 2.0 * packets.max(5.0)).max(0.0) / 8.0;
+        self.packets -= DISUSE_GAIN * (self.packets - 2.0 * packets.max(FEWEST_USED)).max(0.0);
     }
 
     /// Jumps to another size, and begins to move slowly from there.
@@ -112,12 +128,17 @@ impl Window {
 mod tests {
     use super::*;
 
+    /// A step for so many acknowledged packets.
+    fn step(acked: f64) -> Step {
+        Step { acked, fastest: 0.25, known: 0.0, longer: 1.0, gentle: false }
+    }
+
     /// The window after each of so many round trips in which it is to grow, from 64,000 packets, which showed no queue if it was `empty`.
     fn grown(rounds: u32, empty: bool, known: f64) -> f64 {
         let mut window = Window::new(64_000.0);
         for _ in 0..rounds {
             let packets = window.packets;
-            window.step(packets + 3.0, known, packets, 0.25, 1.0, false);
+            window.step(packets + 3.0, &Step { known, ..step(packets) });
             window.on_round(empty);
         }
         window.packets
@@ -138,7 +159,7 @@ mod tests {
         // What is left of ten packets too many after a quarter of a round trip, which a velocity of 32 packets has nearly taken away.
         let left = |gentle: bool| {
             let mut window = Window { velocity: 32.0, up: false, ..Window::new(400.0) };
-            (0..100).for_each(|_| window.step(390.0, 0.0, 1.0, 0.25, 1.0, gentle));
+            (0..100).for_each(|_| window.step(390.0, &Step { gentle, ..step(1.0) }));
             window.packets - 390.0
         };
         assert!(left(false) < 2.5, "{}", left(false));
@@ -162,7 +183,7 @@ mod tests {
         // The part of a window of 1000 packets that is given up in a second because of a queue of so many seconds.
         let given_up = |rtt: f64, queue: f64| {
             let mut window = Window::new(1000.0);
-            window.step(1000.0 * (1.0 - queue / rtt), 0.0, 1000.0, 0.25, rtt / 0.04, false);
+            window.step(1000.0 * (1.0 - queue / rtt), &Step { longer: rtt / 0.04, ..step(1000.0) });
             (1000.0 - window.packets) / 1000.0 / rtt
         };
         let short = given_up(0.04, 0.002);

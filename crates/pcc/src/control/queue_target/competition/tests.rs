@@ -9,7 +9,7 @@ fn competition() -> Competition {
 /// The packets that a flow of this weight adds beside others in so many round trips of so many seconds without loss.
 fn grown(weight: f64, rounds: u32, rtt: f64) -> f64 {
     let mut competition = competition();
-    competition.competes = true;
+    competition.beside_others = true;
     let round = Round { rate: 1e6, lost: 0, acked: 100, in_flight: 120_000 };
     for _ in 0..rounds {
         assert_eq!(competition.on_round(&round, &view(rtt, weight, 0.0)), Found::Nothing);
@@ -38,7 +38,7 @@ fn found(packets: f64, drains: &[(f64, f64)]) -> Found {
     drains.iter().fold(Found::Nothing, |_, (before, remains)| {
         competition.drain = Some(ended(*before, *before, *remains, packets / 4.0));
         let found = competition.end_drain(&view(0.04, 1.0, noise));
-        if let Found::Background(_, remains) = found {
+        if let Found::Background { remains, .. } = found {
             noise = remains;
         }
         found
@@ -47,11 +47,18 @@ fn found(packets: f64, drains: &[(f64, f64)]) -> Found {
 
 #[test]
 fn what_grows_from_drain_to_drain_is_a_queue_of_others() {
-    let background = Found::Background(100.0, 0.015);
-    assert_eq!(found(100.0, &[(0.02, 0.015)]), Found::Drained(0.015), "once it may be chance");
+    let background = Found::Background { remains: 0.015, window: 100.0 };
+    assert_eq!(found(100.0, &[(0.02, 0.015)]), Found::Drained { remains: 0.015 }, "once it may be chance");
     assert_eq!(found(100.0, &[(0.02, 0.015), (0.02, 0.015)]), background);
-    assert_eq!(found(100.0, &[(0.02, 0.015), (0.02, 0.015), (0.03, 0.016)]), Found::Drained(0.016), "ours went away");
-    assert_eq!(found(100.0, &[(0.02, 0.015), (0.02, 0.015), (0.03, 0.018)]), Found::Others(100.0, 0.018));
+    assert_eq!(
+        found(100.0, &[(0.02, 0.015), (0.02, 0.015), (0.03, 0.016)]),
+        Found::Drained { remains: 0.016 },
+        "ours went away"
+    );
+    assert_eq!(
+        found(100.0, &[(0.02, 0.015), (0.02, 0.015), (0.03, 0.018)]),
+        Found::Others { remains: 0.018, window: 100.0 }
+    );
 }
 
 #[test]
@@ -59,7 +66,7 @@ fn on_a_long_path_a_short_queue_is_nobodys() {
     // What the third drain finds, after which so much of 20 ms remained, on a path that takes so many seconds.
     let third_with = |base, remains, background| {
         let mut competition = competition();
-        let view = View { base, rtt: base + 0.02, background, ..view(0.04, 1.0, 0.0) };
+        let view = View { base, rtt: base + 0.02, background_loss: background, ..view(0.04, 1.0, 0.0) };
         let found = (0..FAILURES).map(|_| {
             competition.drain = Some(ended(0.02, 0.02, remains, 25.0));
             competition.end_drain(&view)
@@ -67,19 +74,23 @@ fn on_a_long_path_a_short_queue_is_nobodys() {
         found.last()
     };
     let third = |base, remains| third_with(base, remains, 0.0);
-    assert_eq!(third(0.1, 0.015), Some(Found::Others(100.0, 0.015)));
-    assert_eq!(third(0.6, 0.015), Some(Found::Drained(0.015)));
-    assert_eq!(third(0.7, 0.02), Some(Found::Background(100.0, 0.02)), "no drain takes anything away from it");
-    assert_eq!(third_with(0.7, 0.02, 0.1), Some(Found::Drained(0.02)), "nor from a full queue");
+    assert_eq!(third(0.1, 0.015), Some(Found::Others { remains: 0.015, window: 100.0 }));
+    assert_eq!(third(0.6, 0.015), Some(Found::Drained { remains: 0.015 }));
+    assert_eq!(
+        third(0.7, 0.02),
+        Some(Found::Background { remains: 0.02, window: 100.0 }),
+        "no drain takes anything away from it"
+    );
+    assert_eq!(third_with(0.7, 0.02, 0.1), Some(Found::Drained { remains: 0.02 }), "nor from a full queue");
 }
 
 #[test]
 fn a_queue_that_had_gone_before_the_drain_says_nothing() {
     let competes_after = |at_first| {
-        let mut competition = Competition { competes: true, failures: 3, emptied: true, ..competition() };
+        let mut competition = Competition { beside_others: true, failures: 3, emptied: true, ..competition() };
         competition.drain = Some(ended(0.02, at_first, 0.0, 25.0));
-        assert_eq!(competition.end_drain(&view(0.04, 1.0, 0.0)), Found::Drained(0.0));
-        (competition.competes, competition.failures)
+        assert_eq!(competition.end_drain(&view(0.04, 1.0, 0.0)), Found::Drained { remains: 0.0 });
+        (competition.beside_others, competition.failures)
     };
     assert_eq!(competes_after(0.02), (false, 0), "the drain emptied it");
     assert_eq!(competes_after(0.01), (true, 3), "others let it go");
@@ -88,12 +99,12 @@ fn a_queue_that_had_gone_before_the_drain_says_nothing() {
 #[test]
 fn competition_ends_after_two_drains_in_a_row_that_emptied_the_queue() {
     let competes_after = |remains: &[f64]| {
-        let mut competition = Competition { competes: true, failures: 3, ..competition() };
+        let mut competition = Competition { beside_others: true, failures: 3, ..competition() };
         for remains in remains {
             competition.drain = Some(ended(0.02, 0.02, *remains, 25.0));
             competition.end_drain(&view(0.04, 1.0, 0.0));
         }
-        competition.competes
+        competition.beside_others
     };
     assert!(competes_after(&[0.0]), "others may have let it go just then");
     assert!(!competes_after(&[0.0, 0.0]));
@@ -113,8 +124,15 @@ fn a_delay_that_rose_at_once_is_tried_by_a_drain() {
         let mut ends = (1..=drain::ROUNDS).map(|rounds| (rounds, competition.on_round(&round, &later)));
         (drains, ends.find(|(_, found)| *found != Found::Nothing))
     };
-    assert_eq!(after(0.03, 0.03, 0.03), (true, Some((drain::ROUNDS, Found::Longer(0.03, 1.2e6)))));
-    assert_eq!(after(0.03, 0.03, 0.001), (true, Some((1, Found::Drained(0.001)))), "the path had paused: at once");
+    assert_eq!(
+        after(0.03, 0.03, 0.03),
+        (true, Some((drain::ROUNDS, Found::Longer { remains: 0.03, bandwidth: 1.2e6 })))
+    );
+    assert_eq!(
+        after(0.03, 0.03, 0.001),
+        (true, Some((1, Found::Drained { remains: 0.001 }))),
+        "the path had paused: at once"
+    );
     assert!(!after(0.03, 0.01, 0.01).0, "it is over");
     assert!(!after(0.003, 0.03, 0.03).0, "too little");
 }
@@ -142,7 +160,7 @@ fn what_stays_in_a_deep_drain_is_noise() {
     let round = Round { rate: 1e6, lost: 0, acked: 100, in_flight: 120_000 };
     let mut competition = competition();
     competition.mean = 0.02;
-    let view = View { is_noise: true, in_crowd: false, unqueued: 1.0, ..view(0.04, 1.0, 0.02) };
+    let view = View { background_is_noise: true, in_crowd: false, unqueued: 1.0, ..view(0.04, 1.0, 0.02) };
     // The window of a drain, and whether it told that there is only noise, if so much remains in it.
     let mut drained = |remains| {
         competition.begin_drain(&view, false);
@@ -181,7 +199,7 @@ fn no_flow_drains_because_it_began_late() {
 fn who_competes_or_may_be_one_of_many_waits_longer_for_the_others() {
     // When a drain comes, in ms, with the lowest queue at this time, or with a lower one in each batch.
     let due = |competes, window, lowest: Option<u32>| {
-        let mut competition = Competition { competes, ..competition() };
+        let mut competition = Competition { beside_others: competes, ..competition() };
         (1..9000).find(|ms| {
             let now = f64::from(*ms) / 1000.0;
             let queue = if lowest.is_none_or(|at| *ms == at) { 0.01 } else { 0.02 };
@@ -214,8 +232,8 @@ fn noise_makes_a_drain_urgent() {
     };
     let view = View { in_crowd: false, ..view(0.04, 1.0, 0.02) };
     assert_eq!(rounds(view, &|_| (100.0, 0.02)), Some(51), "two seconds");
-    assert_eq!(rounds(View { noisy: true, ..view }, &|_| (100.0, 0.02)), Some(5), "all of it may be noise");
-    let noise = View { is_noise: true, ..view };
+    assert_eq!(rounds(View { all_may_be_noise: true, ..view }, &|_| (100.0, 0.02)), Some(5), "all of it may be noise");
+    let noise = View { background_is_noise: true, ..view };
     let in_vain = |number: u32| (if number > 9 { 40.0 } else { 100.0 }, 0.02);
     assert_eq!(rounds(noise, &in_vain), Some(10), "yielded in vain to what may be noise");
     assert_eq!(rounds(view, &in_vain), Some(51), "and to what isn't");
@@ -247,7 +265,7 @@ fn who_yields_most_of_its_window_in_vain_drains_at_once_and_soon_knows_of_others
         let drains = (1..20).find(|_| {
             competition.drain = Some(ended_as(plan, 0.015));
             competition.remained = 0.0;
-            matches!(competition.end_drain(&view), Found::Others(..))
+            matches!(competition.end_drain(&view), Found::Others { .. })
         });
         (rounds, drains)
     };
@@ -256,7 +274,10 @@ fn who_yields_most_of_its_window_in_vain_drains_at_once_and_soon_knows_of_others
     assert_eq!(after(view, 400.0, 150.0, 0.02), (Some(51), Some(FAILURES)), "not most of it");
     assert_eq!(after(view, 400.0, 90.0, 0.012), (Some(51), Some(FAILURES)), "it helps");
     assert_eq!(after(view, 160.0, 40.0, 0.02), (Some(51), Some(FAILURES_IN_VAIN)), "it may be one of many");
-    assert_eq!(after(View { is_noise: true, ..view }, 400.0, 90.0, 0.02), (Some(19), Some(FAILURES_IN_NOISE)));
+    assert_eq!(
+        after(View { background_is_noise: true, ..view }, 400.0, 90.0, 0.02),
+        (Some(19), Some(FAILURES_IN_NOISE))
+    );
 }
 
 #[test]
@@ -271,22 +292,22 @@ fn a_drain_because_of_a_longer_path_isnt_the_first() {
 
 #[test]
 fn noise_in_the_queue_leaves_it_empty() {
-    let is_empty = |is_noise| {
+    let is_empty = |background_is_noise| {
         let competition = Competition { mean: 0.0202, ..competition() };
-        competition.is_empty(&View { is_noise, ..view(0.04, 1.0, 0.02) })
+        competition.is_empty(&View { background_is_noise, ..view(0.04, 1.0, 0.02) })
     };
     assert_eq!([true, false].map(is_empty), [true, false]);
 }
 
 #[test]
 fn where_there_is_noise_it_takes_more_drains_to_find_others() {
-    let drains = |is_noise| {
+    let drains = |background_is_noise| {
         let mut competition = competition();
         (1..20).find(|_| {
             competition.drain = Some(ended(0.02, 0.02, 0.015, 25.0));
             competition.remained = 0.0;
-            let view = View { is_noise, ..view(0.04, 1.0, 0.001) };
-            matches!(competition.end_drain(&view), Found::Others(..))
+            let view = View { background_is_noise, ..view(0.04, 1.0, 0.001) };
+            matches!(competition.end_drain(&view), Found::Others { .. })
         })
     };
     assert_eq!([false, true].map(drains), [Some(FAILURES), Some(FAILURES_IN_NOISE)]);
@@ -310,8 +331,12 @@ fn who_may_be_one_of_a_crowd_drains_although_the_queue_looks_empty() {
 #[test]
 fn who_cannot_drain_learns_nothing() {
     let drains = [(0.02, 0.02), (0.02, 0.02), (0.03, 0.03)];
-    assert_eq!(found(16.0, &drains), Found::Others(16.0, 0.03));
-    assert_eq!(found(6.0, &drains), Found::Drained(0.03), "a quarter of it is less than the fewest packets");
+    assert_eq!(found(16.0, &drains), Found::Others { remains: 0.03, window: 16.0 });
+    assert_eq!(
+        found(6.0, &drains),
+        Found::Drained { remains: 0.03 },
+        "a quarter of it is less than the fewest packets"
+    );
 }
 
 #[test]
@@ -324,20 +349,20 @@ fn who_cannot_drain_and_loses_nothing_knows_of_others() {
             let view = View { doubtful: false, window: 6.0, ..view(0.04, 1.0, 0.0) };
             competition.on_round(&Round { rate: 1e6, lost, acked, in_flight: 9_000 }, &view);
             competition.drain = Some(ended(0.02, 0.02, remains[*number as usize % remains.len()], LEAST));
-            matches!(competition.end_drain(&view), Found::Others(..)) && competition.competes
+            matches!(competition.end_drain(&view), Found::Others { .. }) && competition.beside_others
         })
     };
-    assert_eq!(drains(&[0.018], UNHARMED, 0), Some(FAILURES));
-    assert_eq!(drains(&[0.018], UNHARMED / 8, 0), Some(8), "the packets are counted from drain to drain");
-    assert_eq!(drains(&[0.018], UNHARMED, 1), None, "a crowd loses packets all the time");
-    assert_eq!(drains(&[0.018, 0.014], UNHARMED, 0), None, "some of a crowd drains together");
+    assert_eq!(drains(&[0.018], UNHARMED_PACKETS, 0), Some(FAILURES));
+    assert_eq!(drains(&[0.018], UNHARMED_PACKETS / 8, 0), Some(8), "the packets are counted from drain to drain");
+    assert_eq!(drains(&[0.018], UNHARMED_PACKETS, 1), None, "a crowd loses packets all the time");
+    assert_eq!(drains(&[0.018, 0.014], UNHARMED_PACKETS, 0), None, "some of a crowd drains together");
 }
 
 #[test]
 fn beside_others_drains_come_by_the_empty_path() {
     let patience = |competes, rtt| {
         let view = View { base: 0.2, in_crowd: false, ..view(rtt, 1.0, 0.0) };
-        Competition { competes, ..competition() }.patience(&view)
+        Competition { beside_others: competes, ..competition() }.patience(&view)
     };
     assert_eq!([0.2, 0.4, 0.8].map(|rtt| patience(true, rtt)), [4.0; 3]);
     assert_eq!([0.2, 0.4, 0.8].map(|rtt| patience(false, rtt)), [2.0, 3.2, 6.4], "two seconds at least");
@@ -346,12 +371,12 @@ fn beside_others_drains_come_by_the_empty_path() {
 #[test]
 fn heavy_loss_takes_less_of_a_window_that_isnt_one_of_many() {
     let left = |window, lost| {
-        let mut competition = Competition { competes: true, since_cut: 9, ..competition() };
+        let mut competition = Competition { beside_others: true, since_cut: 9, ..competition() };
         let round = Round { rate: 1e6, lost, acked: 100 - lost, in_flight: 120_000 };
         competition.on_round(&round, &View { window, ..view(0.04, 1.0, 0.0) })
     };
-    assert_eq!([left(60.0, 8), left(60.0, 4)], [Found::Loss(0.7), Found::Nothing]);
-    assert_eq!([left(70.0, 8), left(70.0, 90)], [Found::Loss(0.96), Found::Loss(0.7)]);
+    assert_eq!([left(60.0, 8), left(60.0, 4)], [Found::Loss { left: 0.7 }, Found::Nothing]);
+    assert_eq!([left(70.0, 8), left(70.0, 90)], [Found::Loss { left: 0.96 }, Found::Loss { left: 0.7 }]);
 }
 
 #[test]
