@@ -36,6 +36,48 @@ fn links_lead_to_files() {
     }
 }
 
+/// The anchor that a heading has on GitHub.
+fn anchor(heading: &str) -> String {
+    let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+    heading.trim_start_matches('#').trim().to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-")
+}
+
+#[test]
+fn links_lead_to_headings() {
+    let mut files = Vec::new();
+    documents(&root(), &mut files);
+    let mut anchors = 0;
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        for (path, wanted) in links.filter(|link| !link.contains("://")).filter_map(|link| link.split_once('#')) {
+            let target = if path.is_empty() { file.clone() } else { file.parent().unwrap().join(path) };
+            if target.extension().is_none_or(|extension| extension != "md") {
+                continue;
+            }
+            anchors += 1;
+            let target_text = fs::read_to_string(&target).unwrap();
+            let found = target_text.lines().filter(|line| line.starts_with('#')).any(|line| anchor(line) == wanted);
+            assert!(found, "{}: {path}#{wanted}", file.display());
+        }
+    }
+    assert!(anchors > 20, "{anchors}");
+}
+
+/// The tables of what the default controller does are rows of those that a command makes.
+#[test]
+fn the_page_of_queue_target_has_rows_of_the_measured_tables() {
+    let [page, measured] = ["queue-target.md", "queue-target-measured.md"]
+        .map(|file| fs::read_to_string(root().join("docs").join(file)).unwrap());
+    let page = &page[page.find("## What was measured").expect("a section")..];
+    let is_row = |line: &&str| line.starts_with("| ") && !line.starts_with("| |");
+    let rows: Vec<&str> = page.lines().filter(is_row).collect();
+    assert!(rows.len() > 5, "{rows:?}");
+    for row in rows {
+        assert!(measured.lines().any(|line| line == row), "docs/queue-target-measured.md doesn't have {row}");
+    }
+}
+
 #[test]
 fn the_readme_counts_the_claims_that_agree() {
     let [readme, reproduction] =
