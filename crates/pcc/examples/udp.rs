@@ -1,4 +1,5 @@
-//! A small reliable transfer over UDP, to show how PCC goes into a transport of your own. `docs/embedding.md` has the rules.
+//! A small reliable transfer over UDP, to show how PCC goes into a transport of your own. The documentation of the trait
+//! `CongestionControl` has the rules.
 //!
 //! `cargo run --release -p pcc --example udp -- [MEGABYTES]` sends that much (default 100) from one socket to another over
 //! loopback, and prints how it went.

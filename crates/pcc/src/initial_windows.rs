@@ -9,7 +9,9 @@ use core::sync::atomic::{AtomicU32, Ordering};
 /// for each that is announced, so that a page of many small files doesn't wait for the one window that all of them share. What isn't used
 /// within a round trip goes again. Later connections share what the path has.
 ///
-/// Clones share one count:
+/// A count serves one connection: what its controller has taken is gone. Two controllers that were built with clones of one count, for
+/// example from one [`Profile`](crate::Profile) for several connections, would take each other's windows. So make an
+/// `InitialWindows` for each connection. The clones are for those who announce:
 ///
 /// ```
 /// use pcc::{InitialWindows, Profile};

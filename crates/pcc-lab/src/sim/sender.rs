@@ -74,9 +74,9 @@ impl Sender {
     ) -> Sender {
         control.on_mtu_change(packet_bytes.into());
         let capable = match control.ecn() {
-            Ecn::Unused => false,
             Ecn::Usable => host_ecn,
             Ecn::Needed => true,
+            _ => false,
         };
         Sender {
             ecn: if capable { Codepoint::Ect } else { Codepoint::NotEct },
