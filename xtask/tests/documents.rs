@@ -114,7 +114,7 @@ fn every_name_is_in_the_documents() {
         assert!(scenarios.contains(&format!("`{name}`")), "docs/scenarios.md doesn't name {name}");
     }
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    for entry in &profiles::LIST {
+    for entry in profiles::LIST {
         assert!(readme.contains(&format!("`{}`", entry.name)), "README.md doesn't name {}", entry.name);
     }
 }

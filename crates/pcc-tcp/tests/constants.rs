@@ -1,7 +1,7 @@
 //! The constants of the C core come from the Rust profiles: `bpf/constants.h` is written by this test.
 
 use pcc::control::vivace::{DoubleCheck, GradientFilter, Pairs, VivaceConfig};
-use pcc::control::{Amplifier, ControlConfig, MinStep, RateBounds, StartConfig, StartExit};
+use pcc::control::{Amplifier, ControlConfig, MinStep, RateBounds, RateStartConfig, StartExit};
 use pcc::utility::{Safe, SmallLoss, UtilityConfig, Vivace};
 use pcc::{Profile, profiles};
 use std::fmt::Write;
@@ -32,7 +32,7 @@ impl C {
     }
 }
 
-fn start(config: &StartConfig) -> C {
+fn start(config: &RateStartConfig) -> C {
     let exit = match config.exit {
         StartExit::LastGood => 0.0,
         StartExit::Arrived(fraction) => fraction,

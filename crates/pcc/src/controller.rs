@@ -12,16 +12,22 @@ use core::time::Duration;
 
 /// The round-trip time that intervals are planned with before the first sample.
 const INITIAL_RTT: Duration = Duration::from_millis(100);
+/// The size of a full packet before the driver tells it: what every path of QUIC carries (RFC 9000, section 14).
+const INITIAL_MTU: u64 = 1200;
+/// The sizes of a full packet that are believed: the largest is that of an IP packet, the smallest leaves room for headers and little more.
+const MIN_MTU: u64 = 64;
+const MAX_MTU: u64 = 65_535;
 /// The silence after which the rate is halved before the first sample: a round trip may well take longer than assumed.
 const INITIAL_SILENCE: Duration = Duration::from_secs(3);
 
-/// What protects the path and the receiver whatever the rate control does.
+/// What protects the path and the receiver whatever the rate control does. Begin with [`Guards::default`], and change what differs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
     serde(rename_all = "kebab-case", deny_unknown_fields)
 )]
+#[non_exhaustive]
 pub struct Guards {
     /// An interval that loses more than this fraction, in 0..=1, halves the rate (released sender: 0.5).
     pub brake_loss: f64,
@@ -55,6 +61,8 @@ const KEEP_ALIVE_PACKETS: u32 = 10;
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 /// Intervals with fewer packets, cut off by a re-alignment, say nothing about loss or rate.
 const MIN_PACKETS: u64 = 10;
+/// In a standing queue the cap allows for one part of so many of the smoothed round-trip time at least, if the smallest is shorter.
+const STANDING_PART: u64 = 2;
 /// Packets that may be in flight whatever the rate.
 const MIN_IN_FLIGHT_PACKETS: u64 = 10;
 
@@ -101,8 +109,7 @@ pub struct Pcc {
 impl Pcc {
     /// A controller that judges intervals by `utility` and moves its rate by `control`.
     pub fn new(utility: Arc<dyn Utility>, mut control: Box<dyn RateControl>, guards: Guards) -> Pcc {
-        let mtu = 1200;
-        let path = PathState { now: Time::ZERO, mtu, rtt: INITIAL_RTT, min_rtt: INITIAL_RTT, in_flight: 0 };
+        let path = PathState::new(INITIAL_MTU, INITIAL_RTT);
         let mut monitor = Monitor::default();
         let plan = control.plan(&path);
         monitor.begin(plan);
@@ -114,7 +121,7 @@ impl Pcc {
             guards,
             observer: None,
             pacing: plan.rate,
-            mtu,
+            mtu: INITIAL_MTU,
             last_sent: None,
             pause: None,
             heard: Time::ZERO,
@@ -147,7 +154,7 @@ impl Pcc {
     }
 
     fn path(&self, now: Time) -> PathState {
-        let srtt = self.monitor.srtt().unwrap_or(INITIAL_RTT);
+        let srtt = self.srtt();
         PathState {
             now,
             mtu: self.mtu,
@@ -157,6 +164,7 @@ impl Pcc {
         }
     }
 
+    /// The smoothed round-trip time, or what is assumed before the first sample.
     fn srtt(&self) -> Duration {
         self.monitor.srtt().unwrap_or(INITIAL_RTT)
     }
@@ -249,7 +257,7 @@ impl Pcc {
             // `as` saturates, also for a factor that is no number.
             self.silence = ((srtt as f64 * self.guards.silence_rtts) as u64).max(nanos(MIN_SILENCE));
             // In a standing queue the rate times the current round-trip time is in flight; the margin is for silence.
-            let rtt = min.max(srtt / 2);
+            let rtt = min.max(srtt / STANDING_PART);
             if self.limits.is_none() && rtt != self.in_flight_rtt {
                 self.in_flight_rtt = rtt;
                 self.in_flight_seconds = times(Duration::from_nanos(rtt), self.guards.in_flight).as_secs_f64();
@@ -349,7 +357,7 @@ impl CongestionControl for Pcc {
     }
 
     fn on_mtu_change(&mut self, mtu: u64) {
-        self.mtu = mtu.clamp(64, 65_535);
+        self.mtu = mtu.clamp(MIN_MTU, MAX_MTU);
         self.control.on_mtu_change(self.mtu);
         if let Some(limits) = self.control.limits() {
             (self.limits, self.pacing) = (Some(limits), limits.rate);
@@ -379,10 +387,13 @@ impl CongestionControl for Pcc {
     }
 }
 
+/// The intervals whose delivered rates count: the ten of [`Guards::limited_rate`].
+const DELIVERED_INTERVALS: usize = 10;
+
 /// The delivered rates of the last intervals.
 #[derive(Clone, Copy, Debug, Default)]
 struct DeliveredRates {
-    rates: [Rate; 10],
+    rates: [Rate; DELIVERED_INTERVALS],
     next: usize,
 }
 

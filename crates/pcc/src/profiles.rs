@@ -5,7 +5,7 @@
 //!
 //! let profile = profiles::named("allegro").expect("the short name of allegro-2015");
 //! assert_eq!(profile.name, "allegro-2015");
-//! for entry in &profiles::LIST {
+//! for entry in profiles::LIST {
 //!     println!("{:20} {}", entry.name, entry.summary);
 //! }
 //! ```
@@ -13,7 +13,7 @@
 use crate::control::allegro::AllegroConfig;
 use crate::control::queue_target::{self, DrainConfig, GrowthConfig, LossConfig, NoiseConfig, QueueTargetConfig};
 use crate::control::vivace::{DoubleCheck, GradientFilter, LossSignificance, Pairs, VivaceConfig};
-use crate::control::{Amplifier, ControlConfig, MinStep, RateBounds, StartConfig, StartExit, StepConfig};
+use crate::control::{Amplifier, ControlConfig, MinStep, RateBounds, RateStartConfig, StartExit, StepConfig};
 use crate::controller::Guards;
 use crate::initial_windows::InitialWindows;
 use crate::profile::Profile;
@@ -58,7 +58,7 @@ impl PartialEq for Entry {
 impl Eq for Entry {}
 
 /// All profiles.
-pub static LIST: [Entry; 9] = [
+pub static LIST: &[Entry] = &[
     Entry {
         name: "allegro-2015",
         aliases: &["allegro"],
@@ -132,8 +132,8 @@ impl Default for Profile {
 }
 
 /// All profiles.
-pub fn all() -> [Profile; 9] {
-    LIST.each_ref().map(Entry::profile)
+pub fn all() -> impl Iterator<Item = Profile> {
+    LIST.iter().map(Entry::profile)
 }
 
 /// The entry of the profile with this name or alias.
@@ -153,7 +153,7 @@ pub fn allegro_2015() -> Profile {
         name: "allegro-2015".into(),
         utility: UtilityConfig::Safe(utility::Safe::default()), // alpha = 100: authors' sender, SPEC 1.2
         control: ControlConfig::Allegro(AllegroConfig {
-            start: StartConfig {
+            start: RateStartConfig {
                 rate: Rate::from_mbps(2.0), // authors' sender
                 packets_per_rtt: 10,        // SPEC 1.7
                 await_results: false,       // section 3.2
@@ -179,7 +179,7 @@ pub fn vivace_paper() -> Profile {
         name: "vivace-paper".into(),
         utility: UtilityConfig::Vivace(utility::Vivace::LATENCY),
         control: ControlConfig::Vivace(VivaceConfig {
-            start: StartConfig {
+            start: RateStartConfig {
                 rate: Rate::ZERO,
                 packets_per_rtt: 2,   // as Allegro
                 await_results: false, // section 4
@@ -316,7 +316,7 @@ fn queue_target_control() -> QueueTargetConfig {
 /// 1024 Mbit/s there. The absolute steps and the smallest rate make it unfit for paths below some 5 Mbit/s.
 fn released() -> VivaceConfig {
     VivaceConfig {
-        start: StartConfig {
+        start: RateStartConfig {
             rate: Rate::from_mbps(1.6),
             packets_per_rtt: 10,
             await_results: true, // the paper (section 4) doubles with every interval
@@ -352,7 +352,7 @@ fn improved() -> VivaceConfig {
     let released = released();
     let min_step = MinStep { most: 0.2, ..released.min_probe_step };
     VivaceConfig {
-        start: StartConfig { exit: StartExit::Arrived(0.95), ..released.start },
+        start: RateStartConfig { exit: StartExit::Arrived(0.95), ..released.start },
         min_probe_step: min_step,
         step: StepConfig { min_change: min_step, ..released.step },
         min_fit: 0.25,
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn every_name_leads_to_its_profile() {
-        for entry in &LIST {
+        for entry in LIST {
             for name in [&[entry.name], entry.aliases].concat() {
                 assert_eq!(named(name).expect(name).name, entry.name);
                 let with_name = |entry: &&Entry| entry.name == name || entry.aliases.contains(&name);

@@ -1,6 +1,7 @@
 //! Units: instants and rates. Durations are [`core::time::Duration`], amounts of data are bytes in `u64`.
 
-use core::fmt;
+use alloc::format;
+use core::fmt::{self, Write};
 use core::iter::Sum;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
 use core::time::Duration;
@@ -43,12 +44,13 @@ impl Time {
     }
 }
 
-/// The larger of two numbers, in one instruction: `f64::max`, which is prepared for what is no number, takes five.
+/// The larger of two numbers, in one instruction: `f64::max`, which takes the number if the other is none, takes five. Here it is the second
+/// that is returned if one of both is no number: a NaN in the first place is replaced, one in the second place stays.
 pub(crate) fn larger(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
 }
 
-/// The smaller of two numbers, likewise.
+/// The smaller of two numbers, likewise: the second if one of both is no number.
 pub(crate) fn smaller(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
 }
@@ -208,22 +210,33 @@ impl Sum for Rate {
 }
 
 impl fmt::Display for Rate {
-    /// Three significant digits in the fitting unit, such as `42.0 Mbit/s`.
+    /// Three significant digits in the fitting unit, such as `42.0 Mbit/s`; from 1000 Gbit/s on whole Gbit/s, below 1 bit/s two digits after
+    /// the point. A precision is the number of digits after the point instead, a width that of the whole text, which is on the left
+    /// unless told otherwise.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (value, unit) = match self.0 {
-            r if r >= 1e9 => (r / 1e9, "Gbit/s"),
-            r if r >= 1e6 => (r / 1e6, "Mbit/s"),
-            r if r >= 1e3 => (r / 1e3, "kbit/s"),
-            r => (r, "bit/s"),
-        };
-        let digits = if value >= 100.0 {
+        // What would be rounded to 1000 of a unit is 1 of the next.
+        let units = [(1.0, "bit/s"), (1e3, "kbit/s"), (1e6, "Mbit/s")];
+        let (scale, unit) = units.into_iter().find(|(scale, _)| self.0 / scale < 999.5).unwrap_or((1e9, "Gbit/s"));
+        let value = self.0 / scale;
+        // Likewise, what would be rounded to 10.00 or 100.0 has a digit less.
+        let digits = f.precision().unwrap_or(if value >= 99.95 {
             0
-        } else if value >= 10.0 {
+        } else if value >= 9.995 {
             1
         } else {
             2
+        });
+        let text = format!("{value:.digits$} {unit}");
+        let missing = f.width().unwrap_or_default().saturating_sub(text.len());
+        let before = match f.align() {
+            None | Some(fmt::Alignment::Left) => 0,
+            Some(fmt::Alignment::Center) => missing / 2,
+            Some(fmt::Alignment::Right) => missing,
         };
-        write!(f, "{value:.digits$} {unit}")
+        let fill = f.fill();
+        (0..before).try_for_each(|_| f.write_char(fill))?;
+        f.write_str(&text)?;
+        (before..missing).try_for_each(|_| f.write_char(fill))
     }
 }
 
@@ -256,5 +269,42 @@ mod tests {
         assert_eq!(Rate::from_mbps(1500.0).to_string(), "1.50 Gbit/s");
         assert_eq!(Rate::from_bits_per_sec(64_000.0).to_string(), "64.0 kbit/s");
         assert_eq!(Rate::from_mbps(937.0).to_string(), "937 Mbit/s");
+        for (bits, text) in [
+            (0.0, "0.00 bit/s"),
+            (999.4, "999 bit/s"),
+            (999.5, "1.00 kbit/s"),
+            (999_600.0, "1.00 Mbit/s"),
+            (999_950_000.0, "1.00 Gbit/s"),
+            (99_960.0, "100 kbit/s"),
+            (9_996.0, "10.0 kbit/s"),
+            (2e12, "2000 Gbit/s"),
+        ] {
+            assert_eq!(Rate::from_bits_per_sec(bits).to_string(), text);
+        }
+        // A step of a hundredth of a percent at a time.
+        let mut rate = Rate::from_bits_per_sec(1.0);
+        while rate < Rate::from_mbps(0.99e6) {
+            let text = rate.to_string();
+            assert_eq!(text.chars().filter(char::is_ascii_digit).count(), 3, "{text}");
+            rate = rate * 1.0001;
+        }
+    }
+
+    #[test]
+    fn prints_in_the_width_and_with_the_digits_that_are_asked_for() {
+        let rate = Rate::from_mbps(42.0);
+        assert_eq!(
+            format!("{rate:14}|{rate:>14}|{rate:*^14}|{rate:3}|"),
+            "42.0 Mbit/s   |   42.0 Mbit/s|*42.0 Mbit/s**|42.0 Mbit/s|"
+        );
+        assert_eq!(format!("{rate:.0} {rate:>11.3}"), "42 Mbit/s 42.000 Mbit/s");
+    }
+
+    #[test]
+    fn the_second_of_two_stays_where_one_is_no_number() {
+        let nan = f64::NAN;
+        assert_eq!((larger(1.0, 2.0), larger(2.0, 1.0), smaller(1.0, 2.0), smaller(2.0, 1.0)), (2.0, 2.0, 1.0, 1.0));
+        assert_eq!((larger(nan, 1.0), smaller(nan, 1.0)), (1.0, 1.0));
+        assert!(larger(1.0, nan).is_nan() && smaller(1.0, nan).is_nan());
     }
 }

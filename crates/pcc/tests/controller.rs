@@ -60,7 +60,7 @@ fn every_profile_fills_a_clean_path() {
 
 #[test]
 fn the_observer_sees_each_change_of_phase() {
-    for entry in &profiles::LIST {
+    for entry in profiles::LIST {
         let (controller, recorder) = observed(&entry.profile());
         let mut flow = Flow::new(controller, Path::clean(20.0, 30));
         flow.run(30 * SECOND);

@@ -158,7 +158,7 @@ fn every_profile_survives_and_recovers() {
     let wanted: u64 = std::env::var(EVENTS).map_or(10_000_000, |events| events.parse().expect("a number of events"));
     let first = RandomState::new().hash_one(0);
     println!("seeds from {first}");
-    let all: Vec<Profile> = profiles::all().into_iter().map(|profile| profile.with_max_rate(MAX)).collect();
+    let all: Vec<Profile> = profiles::all().map(|profile| profile.with_max_rate(MAX)).collect();
     let (kept, next, events) = (seeds(), AtomicU64::new(0), AtomicU64::new(0));
     let seen = Mutex::new(vec![Seen::default(); all.len()]);
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());

@@ -3,22 +3,23 @@
 
 use super::phases::{Phases, Task};
 use super::probes::{Pair, Round};
-use super::{Cut, PathState, Phase, RateBounds, RateControl, StartConfig};
+use super::{Cut, PathState, Phase, RateBounds, RateControl, RateStartConfig};
 use crate::monitor::{IntervalPlan, Measurement, Role};
 use crate::units::{Rate, times};
 use crate::utility::Utility;
 use core::ops::Range;
 
-/// The constants of Allegro's rate control.
+/// The constants of Allegro's rate control. Begin with those of [`allegro_2015`](crate::profiles::allegro_2015), and change what differs.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
     serde(rename_all = "kebab-case", deny_unknown_fields)
 )]
+#[non_exhaustive]
 pub struct AllegroConfig {
     /// How start-up begins, what it overlooks and where it ends.
-    pub start: StartConfig,
+    pub start: RateStartConfig,
     /// epsilon_min, a fraction of the rate: the first probe step, and the unit of the adjusting steps.
     pub min_step: f64,
     /// epsilon_max, a fraction of the rate: the largest probe step.

@@ -12,7 +12,7 @@ mod tests;
 pub mod vivace;
 
 pub use config::ControlConfig;
-pub use starting::{StartConfig, StartExit};
+pub use starting::{RateStartConfig, StartExit};
 pub use step::{Amplifier, MinStep, StepConfig};
 
 use crate::contract::AckedPacket;
@@ -85,7 +85,23 @@ pub enum Cut {
 
 /// A rate control algorithm, which plans monitor intervals and moves the rate by their results.
 ///
-/// It is called between batches of acknowledgements only. Results arrive in the order of the plans.
+/// [`Pcc`](crate::Pcc) calls it in this order:
+///
+/// 1. [`Pcc::new`](crate::Pcc::new) asks for the first [`plan`](Self::plan), before anything is known of the path.
+/// 2. When a packet has been sent that completes an interval: `plan`, for the next packet. When one is to be sent after a pause:
+///    [`cut`](Self::cut) with [`Cut::Idle`] and `plan`, or `plan` alone.
+/// 3. During a batch, for each packet whose outcome is new: [`on_acked`](Self::on_acked) or [`on_lost`](Self::on_lost), in the order of
+///    the driver.
+/// 4. At the end of the batch: [`on_batch`](Self::on_batch), if the control sets limits itself. Then [`on_result`](Self::on_result) for
+///    each interval whose result is known now, in the order of the plans, or `cut` with [`Cut::Loss`] in its place where the brake is pulled;
+///    and [`limit`](Self::limit) where the rate is more than was ever delivered. Whatever changes the rate at once is followed by `plan`.
+/// 5. When nothing was acknowledged for too long, at the deadline or the end of a batch: `cut` and `plan`.
+///
+/// Not every plan has a result: intervals that are in flight when nothing is heard for too long, and those of which all packets were
+/// discarded, are dropped. Those that are in flight when the rate changes at once come back with [`Role::Hold`] whatever they were
+/// planned as.
+///
+/// [`limits`](Self::limits) is read after each `plan` and each [`on_mtu_change`](Self::on_mtu_change).
 pub trait RateControl: Debug + Send + Sync {
     /// The next interval to send. Sending never pauses: while results are awaited it is a [`Role::Hold`].
     fn plan(&mut self, path: &PathState) -> IntervalPlan;
@@ -97,7 +113,8 @@ pub trait RateControl: Debug + Send + Sync {
     /// Halves the rate, on a restart and after idleness not below that of the first start, and forgets what led to it.
     fn cut(&mut self, cut: Cut);
 
-    /// Lowers the rate to `ceiling`, because it is more than was ever delivered. What is in flight is abandoned.
+    /// Lowers the rate to `ceiling`, because it is more than was ever delivered. What is in flight is abandoned. With the rate of now as
+    /// the ceiling: an interval that is waited for has no result, and is to be sent again.
     fn limit(&mut self, ceiling: Rate);
 
     /// The base rate, around which probes are sent.
@@ -106,12 +123,12 @@ pub trait RateControl: Debug + Send + Sync {
     /// The current phase.
     fn phase(&self) -> Phase;
 
-    /// Sees each packet that is acknowledged, for a control that follows round-trip times and not intervals only.
+    /// Sees each packet that is acknowledged, before its batch is complete, for a control that follows round-trip times and not intervals only.
     fn on_acked(&mut self, packet: &AckedPacket) {
         let _ = packet;
     }
 
-    /// Counts a packet that is lost.
+    /// Counts a packet that is lost, before its batch is complete.
     fn on_lost(&mut self) {}
 
     /// A full packet has `mtu` bytes from now on; 1200 before the first call. What the control allows is asked for afterwards.
@@ -119,7 +136,8 @@ pub trait RateControl: Debug + Send + Sync {
         let _ = mtu;
     }
 
-    /// A batch is complete, and `in_flight` bytes remain; its intervals have not been judged yet. Returns the limits from now on, if it sets them itself.
+    /// A batch is complete, and `in_flight` bytes remain; its intervals have not been judged yet. Called only if [`limits`](Self::limits)
+    /// was `Some` when it was read last. Returns the limits from now on; `None` leaves those of before.
     fn on_batch(&mut self, utility: &dyn Utility, now: Time, in_flight: u64) -> Option<Limits> {
         let _ = (utility, now, in_flight);
         None
@@ -156,7 +174,7 @@ pub struct RateBounds {
 }
 
 impl RateBounds {
-    /// 64 kbit/s to 100 Gbit/s.
+    /// 64 kbit/s, at which a full packet still leaves several times in a second, to 100 Gbit/s, which is more than one flow reaches.
     pub const DEFAULT: RateBounds = RateBounds { min: Rate::from_mbps(0.064), max: Rate::from_mbps(1e5) };
 
     /// Moves a rate into the bounds.

@@ -1,7 +1,7 @@
 //! The phases that both algorithms go through: starting, probing, moving.
 
 use super::probes::{Probes, Round};
-use super::starting::{StartConfig, StartStep, Starting};
+use super::starting::{RateStartConfig, StartStep, Starting};
 use super::{Cut, PathState, Phase, RateBounds};
 use crate::monitor::{Measurement, Role};
 use crate::units::Rate;
@@ -10,7 +10,7 @@ use crate::utility::Utility;
 /// The base rate and the phase. `M` is what an algorithm knows about the move whose result it waits for.
 #[derive(Debug)]
 pub(super) struct Phases<M> {
-    start: StartConfig,
+    start: RateStartConfig,
     /// The bounds of the base rate.
     bounds: RateBounds,
     /// The pairs of probes in a round before which nothing is known.
@@ -50,7 +50,7 @@ pub(super) enum Task<M> {
 
 impl<M: Copy> Phases<M> {
     /// Begins with the start-up phase. Random choices are drawn from `seed`.
-    pub fn new(start: StartConfig, bounds: RateBounds, pairs: usize, seed: u64) -> Phases<M> {
+    pub fn new(start: RateStartConfig, bounds: RateBounds, pairs: usize, seed: u64) -> Phases<M> {
         Phases {
             start,
             bounds,

@@ -1,4 +1,4 @@
-//! The start-up phase of both controllers: double the rate until the utility falls.
+//! The start-up phase of both controls with a rate: double the rate until the utility falls.
 
 use super::{LIMITED_LOSS, PathState};
 use crate::monitor::Measurement;
@@ -6,14 +6,21 @@ use crate::units::Rate;
 use crate::utility::Utility;
 use core::mem;
 
-/// How the start-up phase begins and what it overlooks.
+/// The factor from one rate to the next (both papers: Allegro 2015, section 3.2; Vivace 2018, section 4).
+const GROWTH: f64 = 2.0;
+
+/// How the start-up phase of a control with a rate begins and what it overlooks. (A control with a window has another one:
+/// [`queue_target::StartConfig`](super::queue_target::StartConfig).)
+///
+/// Begin with the one of a [profile](crate::profiles), and change its fields.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
     serde(rename_all = "kebab-case", deny_unknown_fields)
 )]
-pub struct StartConfig {
+#[non_exhaustive]
+pub struct RateStartConfig {
     /// The rate of the first interval, unless `packets_per_rtt` gives more.
     pub rate: Rate,
     /// Packets per round trip that the first interval sends at least. No round-trip time is known then: the core
@@ -42,10 +49,10 @@ pub enum StartExit {
     Arrived(f64),
 }
 
-impl StartConfig {
+impl RateStartConfig {
     /// The rate of the first interval on a path.
     pub fn initial_rate(&self, path: &PathState) -> Rate {
-        self.rate.max(Rate::from_bytes_over(self.packets_per_rtt * path.mtu, path.rtt))
+        self.rate.max(Rate::from_bytes_over(self.packets_per_rtt.saturating_mul(path.mtu), path.rtt))
     }
 }
 
@@ -70,14 +77,14 @@ pub(super) struct Starting {
 
 impl Starting {
     /// The rate of the next interval to try, after `rate`; `None` while a result is awaited.
-    pub fn next_rate(&mut self, config: &StartConfig, rate: Rate) -> Option<Rate> {
-        if !mem::replace(&mut self.tried, true) { Some(rate) } else { (!config.await_results).then(|| rate * 2.0) }
+    pub fn next_rate(&mut self, config: &RateStartConfig, rate: Rate) -> Option<Rate> {
+        if !mem::replace(&mut self.tried, true) { Some(rate) } else { (!config.await_results).then(|| rate * GROWTH) }
     }
 
     /// Judges an interval of this phase; `rate` is the rate of now.
     pub fn on_result(
         &mut self,
-        config: &StartConfig,
+        config: &RateStartConfig,
         rate: Rate,
         result: &Measurement,
         utility: &dyn Utility,
@@ -101,12 +108,12 @@ impl Starting {
             return StartStep::Stay;
         }
         self.previous = Some((result.target, utility));
-        // The next interval has doubled it already.
+        // Between the two rates that it can be: that of the interval, or, as the next one has doubled it already, twice that.
         if rate > result.target * 1.5 {
             return StartStep::Stay;
         }
         self.tried = false;
-        StartStep::Go(rate * 2.0)
+        StartStep::Go(rate * GROWTH)
     }
 }
 
@@ -116,7 +123,7 @@ fn arrival_rate(result: &Measurement) -> Rate {
 }
 
 /// Removes what start-up overlooks: a random loss among the few packets of an early interval would end it.
-fn overlook(config: &StartConfig, result: &Measurement) -> Measurement {
+fn overlook(config: &RateStartConfig, result: &Measurement) -> Measurement {
     let mut result = *result;
     if result.packets_lost > 0 {
         let counted = result.packets_lost.saturating_sub(config.ignored_losses);

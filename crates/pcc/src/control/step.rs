@@ -13,13 +13,14 @@ pub enum Amplifier {
     Released,
 }
 
-/// The constants of the step.
+/// The constants of the step. Begin with those of a [profile](crate::profiles), and change what differs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
     serde(rename_all = "kebab-case", deny_unknown_fields)
 )]
+#[non_exhaustive]
 pub struct StepConfig {
     /// theta_0, the step in (Mbit/s)^2 per unit of utility.
     pub theta: f64,
@@ -127,7 +128,7 @@ impl Step {
         let StepConfig { boundary, boundary_growth, amplifier, .. } = self.config;
         let limit = (boundary + f64::from(self.growths) * boundary_growth) * rate;
         if wanted > limit {
-            self.growths += 1;
+            self.growths = self.growths.saturating_add(1);
             return limit;
         }
         self.growths = match amplifier {
@@ -177,6 +178,19 @@ mod tests {
         // m is now 7: a gradient of 1 wants 7 Mbit/s, for which k = 1 is the smallest that fits.
         assert!((step.advance(1.0, rate).0 - 7.0).abs() < 1e-9);
         assert_eq!(step.growths, 1);
+    }
+
+    #[test]
+    fn a_boundary_that_does_not_grow_stays() {
+        let mut step = Step::new(StepConfig { boundary: 0.0, boundary_growth: 0.0, ..paper().config });
+        for gradient in [0.0, 1.0, 1.0] {
+            assert_eq!(step.advance(gradient, Rate::from_mbps(100.0)).0, 0.0);
+        }
+        // A tiny change that the boundary of before allowed asks for more growth than there are numbers.
+        let mut step = Step::new(StepConfig { boundary_growth: 1e-12, ..paper().config });
+        for gradient in [4.9, 1e6, 1e6] {
+            assert!(step.advance(gradient, Rate::from_mbps(100.0)).0 <= 5.1);
+        }
     }
 
     #[test]

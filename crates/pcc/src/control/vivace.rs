@@ -13,6 +13,10 @@ use crate::units::Rate;
 use crate::utility::Utility;
 use core::time::Duration;
 
+/// Probes are never slower than this part of the smallest base rate, whatever the probe step, so that sending never stops. The steps of the
+/// profiles, half of the rate at most, don't lead below it.
+const SLOWEST_PROBE: f64 = 0.5;
+
 /// Vivace's rate control.
 #[derive(Debug)]
 pub struct VivaceControl {
@@ -145,8 +149,9 @@ impl RateControl for VivaceControl {
             Role::Probe { faster: false, .. } => 1.0 - self.probe_step(),
             _ => 1.0,
         };
+        let RateBounds { min, max } = self.config.bounds;
         IntervalPlan {
-            rate: (self.phases.rate() * factor).min(self.config.bounds.max),
+            rate: (self.phases.rate() * factor).clamp(min * SLOWEST_PROBE, max),
             role,
             length: path.rtt.max(Duration::from_nanos(1)),
             min_packets: self.config.min_packets,

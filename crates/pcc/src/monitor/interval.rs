@@ -23,6 +23,12 @@ pub enum Role {
     Hold,
 }
 
+/// The numbers that a straight line has: so many samples fewer tell how well it fits.
+const FITTED: u64 = 2;
+/// Below this part of the rate that was asked for, what was sent says nothing about that rate. A probe of an unlimited sender misses its
+/// rate by far less.
+const LIMITED_BELOW: f64 = 0.8;
+
 /// An interval to send: at which rate, for how long, and why.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IntervalPlan {
@@ -100,15 +106,15 @@ impl Measurement {
     /// The share of the round-trip times' variance that the trend explains (R squared), in 0..=1.
     pub fn rtt_fit(&self) -> f64 {
         let trend = self.rtt_gradient * self.rtt_gradient;
-        let freedom = (self.packets_sent - self.packets_lost).saturating_sub(2) as f64;
+        let freedom = self.packets_sent.saturating_sub(self.packets_lost).saturating_sub(FITTED) as f64;
         let residual = freedom * self.rtt_gradient_error * self.rtt_gradient_error;
         // Without a trend, or with an error that isn't defined, nothing is explained.
         if trend > 0.0 && residual.is_finite() { trend / (trend + residual) } else { 0.0 }
     }
 
-    /// Whether much less was sent than asked for: the application, flow control or the machine was the limit.
+    /// Whether much less was sent than asked for, under 80 % of it: the application, flow control or the machine was the limit.
     pub fn is_limited(&self) -> bool {
-        self.rate < self.target * 0.8
+        self.rate < self.target * LIMITED_BELOW
     }
 }
 

@@ -13,14 +13,15 @@ use crate::units::Rate;
     serde(rename_all = "kebab-case", deny_unknown_fields)
 )]
 pub struct Heterogeneous {
-    /// The weight c, at least 1: the smaller, the larger the share.
-    pub weight: f64,
+    /// The price c of loss, at least 1: the smaller, the larger the share. (The [`Weight`](crate::Weight) of a flow is the other way
+    /// round.)
+    pub price: f64,
 }
 
 impl Heterogeneous {
-    /// The weight for a flow that should get `share` of a link of `capacity`.
+    /// The price for a flow that should get `share` of a link of `capacity`.
     pub fn for_share(share: Rate, capacity: Rate) -> Heterogeneous {
-        Heterogeneous { weight: capacity / share }
+        Heterogeneous { price: capacity / share }
     }
 }
 
@@ -29,6 +30,6 @@ impl Utility for Heterogeneous {
         let rate = interval.rate.mbps();
         // A total loss would divide by zero; a millionth of arrivals is bad enough.
         let arrived = (1.0 - interval.loss).max(1e-6);
-        rate - self.weight * rate * (1.0 / arrived - 1.0)
+        rate - self.price * rate * (1.0 / arrived - 1.0)
     }
 }

@@ -61,8 +61,8 @@ built_in! {
     "loss-resilient": LossResilient = LossResilient,
     /// Vivace's; by default [`Vivace::LATENCY`].
     "vivace": Vivace = Vivace::LATENCY,
-    /// Vivace's that divides a link in chosen shares; by default with the weight 2, which is half of a link.
-    "heterogeneous": Heterogeneous = Heterogeneous { weight: 2.0 },
+    /// Vivace's that divides a link in chosen shares; by default with the price 2, which is half of a link.
+    "heterogeneous": Heterogeneous = Heterogeneous { price: 2.0 },
     /// A number of packets in the queue.
     "logarithmic": Logarithmic = Logarithmic::DEFAULT,
 }

@@ -98,7 +98,7 @@ fn t13_a_realigned_interval_measures_its_own_rate() {
 fn t13_judged_intervals_have_the_rate_asked_for() {
     // A window and acknowledgements pace those that are left out.
     let by_window = |profile: &pcc::Profile| matches!(profile.control, ControlConfig::QueueTarget(_));
-    for profile in profiles::all().into_iter().filter(|profile| !by_window(profile)) {
+    for profile in profiles::all().filter(|profile| !by_window(profile)) {
         let recorder = Recorder::default();
         let mut controller = profile.build(3);
         controller.observe(Box::new(recorder.clone()));

@@ -2,9 +2,9 @@
 //! their binomial probabilities, which is exact, and each outcome is put to the controller.
 
 use super::{assert_close, measured};
-use pcc::control::allegro::{AllegroConfig, AllegroControl};
+use pcc::control::allegro::AllegroControl;
 use pcc::control::vivace::{Pairs, VivaceConfig, VivaceControl};
-use pcc::control::{ControlConfig, StartConfig, StartExit};
+use pcc::control::{ControlConfig, RateStartConfig, StartExit};
 use pcc::{Cut, IntervalPlan, Measurement, PathState, Rate, RateControl, Role, Utility, profiles, utility};
 use std::time::Duration;
 
@@ -66,15 +66,12 @@ fn raises(mut control: impl RateControl, utility: &dyn Utility, packets: [u64; 2
     control.rate() > before
 }
 
-fn start(mbps: f64) -> StartConfig {
-    StartConfig {
-        rate: Rate::from_mbps(2.0 * mbps),
-        packets_per_rtt: 0,
-        await_results: true,
-        ignored_losses: 0,
-        ignored_gradient: 0.0,
-        exit: StartExit::LastGood,
-    }
+/// Start-up from twice this rate, which overlooks nothing.
+fn begin_at(mbps: f64, start: &mut RateStartConfig) {
+    start.rate = Rate::from_mbps(2.0 * mbps);
+    (start.packets_per_rtt, start.await_results) = (0, true);
+    (start.ignored_losses, start.ignored_gradient) = (0, 0.0);
+    start.exit = StartExit::LastGood;
 }
 
 /// T-15: the probability that one pair of Allegro's points up under random loss, at 100 Mbit/s with 487 packets
@@ -93,8 +90,9 @@ fn t15_allegro_pair_under_random_loss() {
     ];
     for (p, row) in table {
         for (step, expected) in [0.01, 0.02, 0.03, 0.05].into_iter().zip(row) {
-            let config =
-                AllegroConfig { start: start(100.0), min_step: step, max_step: step, pairs: 1, ..config.clone() };
+            let mut config = config.clone();
+            begin_at(100.0, &mut config.start);
+            (config.min_step, config.max_step, config.pairs) = (step, step, 1);
             let packets = packets_of_pair(487, step);
             let up =
                 probability(packets, p, |lost| raises(AllegroControl::new(config.clone(), 1), &utility, packets, lost));
@@ -105,7 +103,9 @@ fn t15_allegro_pair_under_random_loss() {
 
 /// The probability that one pair of `profile`'s points up, at 90 Mbit/s with 225 packets per interval.
 fn vivace_points_up(config: &VivaceConfig, utility: utility::Vivace, p: f64) -> f64 {
-    let config = VivaceConfig { start: start(90.0), pairs: Pairs::One, ..config.clone() };
+    let mut config = config.clone();
+    begin_at(90.0, &mut config.start);
+    config.pairs = Pairs::One;
     let packets = packets_of_pair(225, config.probe_step);
     probability(packets, p, |lost| raises(VivaceControl::new(config.clone(), 1), &utility, packets, lost))
 }

@@ -14,7 +14,7 @@ fn allegro(seed: u64) -> AllegroControl {
 
 /// In the decision phase at 10 Mbit/s.
 fn deciding() -> AllegroControl {
-    let start = StartConfig { rate: Rate::from_mbps(20.0), ..config().start };
+    let start = RateStartConfig { rate: Rate::from_mbps(20.0), ..config().start };
     let mut control = AllegroControl::new(AllegroConfig { start, ..config() }, 2);
     control.plan(&PATH);
     control.cut(Cut::Loss);
@@ -25,7 +25,10 @@ fn deciding() -> AllegroControl {
 
 /// Start-up with the authors' rates, that awaits results.
 fn awaiting() -> AllegroControl {
-    AllegroControl::new(AllegroConfig { start: StartConfig { await_results: true, ..config().start }, ..config() }, 1)
+    AllegroControl::new(
+        AllegroConfig { start: RateStartConfig { await_results: true, ..config().start }, ..config() },
+        1,
+    )
 }
 
 #[test]

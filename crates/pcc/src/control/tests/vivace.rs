@@ -19,7 +19,7 @@ fn paper() -> VivaceConfig {
 
 /// Probing at 100 Mbit/s.
 fn probing(config: VivaceConfig) -> VivaceControl {
-    let start = StartConfig { rate: Rate::from_mbps(200.0), ..config.start };
+    let start = RateStartConfig { rate: Rate::from_mbps(200.0), ..config.start };
     let mut control = VivaceControl::new(VivaceConfig { start, ..config }, 1);
     control.plan(&PATH);
     control.cut(Cut::Loss);
@@ -45,7 +45,7 @@ fn probes_are_5_percent_away() {
     }
     // The released sender's are at least 0.5 Mbit/s away.
     for (mbps, step) in [(100.0, 0.05), (10.0, 0.05), (6.25, 0.08), (5.0, 0.1), (2.0, 0.25)] {
-        let start = StartConfig { rate: Rate::from_mbps(2.0 * mbps), ..released().start };
+        let start = RateStartConfig { rate: Rate::from_mbps(2.0 * mbps), ..released().start };
         let mut control = VivaceControl::new(VivaceConfig { start, ..released() }, 1);
         control.plan(&PATH);
         control.cut(Cut::Loss);

@@ -1,17 +1,18 @@
 //! The constants of Vivace's rate control.
 
-use crate::control::{MinStep, RateBounds, StartConfig, StepConfig};
+use crate::control::{MinStep, RateBounds, RateStartConfig, StepConfig};
 
-/// The constants of Vivace's rate control.
+/// The constants of Vivace's rate control. Begin with those of a [profile](crate::profiles), and change what differs.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
     serde(rename_all = "kebab-case", deny_unknown_fields)
 )]
+#[non_exhaustive]
 pub struct VivaceConfig {
     /// How start-up begins, what it overlooks and where it ends.
-    pub start: StartConfig,
+    pub start: RateStartConfig,
     /// epsilon, in 0..1: probes are sent at `rate * (1 ± epsilon)`.
     pub probe_step: f64,
     /// The smallest distance of a probe from the base rate, where that is more than epsilon.
