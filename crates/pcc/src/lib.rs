@@ -29,6 +29,7 @@ mod packets;
 mod profile;
 pub mod profiles;
 pub mod quantity;
+mod ranges;
 #[cfg(feature = "serde")]
 mod text;
 mod units;
@@ -43,6 +44,7 @@ pub use monitor::{IntervalPlan, Measurement, Monitor, Regression, Role};
 pub use observer::{Event, Observer};
 pub use packets::PacketTable;
 pub use profile::Profile;
+pub use ranges::InvalidConstant;
 pub use units::{Rate, Time};
 pub use utility::Utility;
 pub use weight::{InvalidWeight, Weight};

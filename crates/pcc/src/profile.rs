@@ -3,6 +3,7 @@
 use crate::control::{ControlConfig, RateBounds};
 use crate::controller::{Guards, Pcc};
 use crate::initial_windows::InitialWindows;
+use crate::ranges::{self, InvalidConstant};
 use crate::units::Rate;
 use crate::utility::UtilityConfig;
 use crate::weight::Weight;
@@ -13,21 +14,24 @@ use alloc::borrow::Cow;
 /// [`profiles`](crate::profiles) has ready ones; your own is one of them with what differs:
 ///
 /// ```
-/// use pcc::{Guards, Profile, profiles};
+/// use pcc::profiles;
 ///
-/// let careful = Guards { brake_loss: 0.3, ..Guards::default() };
-/// let profile = Profile { name: "careful".into(), guards: careful, ..profiles::vivace_loss() };
+/// let mut profile = profiles::vivace_loss();
+/// profile.name = "careful".into();
+/// profile.guards.brake_loss = 0.3;
+/// profile.validate()?;
 /// let controller = profile.build(1);
+/// # Ok::<(), pcc::InvalidConstant>(())
 /// ```
 ///
 /// With the feature `serde` it is a table with the names of all fields in kebab-case as keys: rates are numbers of
 /// bit/s or texts such as `"2mbit"`, and `"off"` is what is `None` here. A utility function of your own has no text:
-/// to serialise it is an error.
+/// to serialise it is an error. To deserialise a constant that is outside of its [range](Self::validate) is one, too.
 #[derive(Clone, Debug)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "kebab-case", deny_unknown_fields)
+    serde(remote = "Self", rename_all = "kebab-case", deny_unknown_fields)
 )]
 pub struct Profile {
     /// Its name, such as `vivace-2018-latency`.
@@ -41,8 +45,18 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// Whether each constant is within its range. The ready profiles are valid, and so is what comes from text.
+    ///
+    /// # Errors
+    ///
+    /// The first constant that isn't within its range, with its key in text, its value and its range.
+    pub fn validate(&self) -> Result<(), InvalidConstant> {
+        ranges::check(&self.utility, &self.control, &self.guards)
+    }
+
     /// A controller with random choices drawn from `seed`. Flows that start together need different seeds, or they
-    /// probe in step.
+    /// probe in step. With constants that are not [valid](Self::validate) it may send next to nothing, or far too much, but doesn't
+    /// panic.
     pub fn build(&self, seed: u64) -> Pcc {
         Pcc::new(self.utility.shared(), self.control.build(seed), self.guards)
     }
@@ -70,8 +84,9 @@ impl Profile {
         Some(self)
     }
 
-    /// The same for a connection that carries those of applications, each of which brings a first window of its own. `None` for a profile
-    /// without a window: `queue-target`, `bulk` and `scavenger` have one; `scavenger` begins with a single one all the same.
+    /// The same for a connection that carries those of applications, each of which brings a first window of its own. Build one controller
+    /// only of the profile that this returns: two would share `begun`, and take each other's windows. `None` for a profile without a window:
+    /// `queue-target`, `bulk` and `scavenger` have one; `scavenger` begins with a single one all the same.
     #[must_use]
     pub fn with_initial_windows(mut self, begun: InitialWindows) -> Option<Profile> {
         *self.control.initial_windows_mut()? = begun;

@@ -1,5 +1,6 @@
-//! How the parts of a profile look as text.
+//! How a profile and its parts look as text.
 
+use crate::profile::Profile;
 use crate::units::Rate;
 use crate::utility::Utility;
 use crate::weight::Weight;
@@ -7,6 +8,22 @@ use alloc::sync::Arc;
 use core::fmt;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::ser::{Error as _, Serialize, Serializer};
+
+impl Serialize for Profile {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // What is derived from the fields.
+        Profile::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Profile {
+    /// All constants have to be within their ranges.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Profile, D::Error> {
+        let profile = Profile::deserialize(deserializer)?;
+        profile.validate().map_err(D::Error::custom)?;
+        Ok(profile)
+    }
+}
 
 impl Serialize for Rate {
     /// A number in bit/s.

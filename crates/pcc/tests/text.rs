@@ -68,6 +68,11 @@ fn errors_say_what_is_wrong() {
         "unknown field `break-loss`, expected one of `brake-loss`, `silence-rtts`, `restart-rtts`, `in-flight`, \
          `limited-rate`"
     );
+    assert_eq!(error("probe-step = 0.05", "probe-step = 1.0"), "control.probe-step is 1, but has to be from 0 to 0.9");
+    assert_eq!(
+        error("packets-per-rtt = 10", "packets-per-rtt = 9000000000000000000"),
+        "control.start.packets-per-rtt is 9000000000000000000, but has to be from 0 to 1000000000"
+    );
     assert_eq!(
         error("amplifier = \"released\"", "amplifier = \"bold\""),
         "unknown variant `bold`, expected `paper` or `released`"

@@ -26,8 +26,22 @@ struct Outstanding {
 /// A packet that is still outstanding so many intervals after its own is forgotten.
 const FORGOTTEN_AFTER: u64 = 16;
 
+/// Packets count as so many bytes at most, so that no sum of sizes overflows: no network takes larger ones.
+pub(crate) const MAX_PACKET_BYTES: u64 = u32::MAX as u64;
+
 /// Round-trip times are capped here: nothing on Earth or in orbit takes longer, and sums stay finite.
 const MAX_RTT: Duration = Duration::from_secs(600);
+
+/// One part of so many of a new round-trip time goes into the smoothed one (RFC 6298, section 2: alpha = 1/8).
+const SRTT_PART: u64 = 8;
+
+/// A packet counts as lost when one was acknowledged that was sent one part of so many of a round trip later, as in RFC 9002 (section
+/// 6.1.2: after 9/8 of a round trip).
+const PATIENCE_PART: u64 = 8;
+/// The reorder window is the lateness of an acknowledgement and one part of so many of it, so that the next may be a little later.
+const LATENESS_PART: u32 = 4;
+/// What remains of the reorder window after an interval: reordering that is over is forgotten in some hundred intervals.
+const REORDER_DECAY: f64 = 0.99;
 
 /// Keeps the monitor intervals in flight and attributes each transmission's outcome to the interval it was sent in.
 ///
@@ -91,13 +105,14 @@ impl Monitor {
     /// Counts a packet into the interval being sent, and ends that when it is long enough.
     pub fn on_sent(&mut self, packet: &SentPacket) {
         let id = self.front + (self.intervals.len() as u64).saturating_sub(1);
-        let outstanding = Outstanding { interval: id, bytes: packet.bytes, sent: packet.time };
+        let bytes = packet.bytes.min(MAX_PACKET_BYTES);
+        let outstanding = Outstanding { interval: id, bytes, sent: packet.time };
         let Some(interval) = self.intervals.back_mut() else { return };
         if !self.packets.insert(packet.number, outstanding) {
             return;
         }
-        self.in_flight += packet.bytes;
-        interval.on_sent(packet.time, packet.bytes);
+        self.in_flight += bytes;
+        interval.on_sent(packet.time, bytes);
         interval.ended = interval.is_long_enough();
     }
 
@@ -127,14 +142,14 @@ impl Monitor {
     #[inline]
     pub(crate) fn end_batch(&mut self) {
         if let Some((_, rtt)) = self.newest_ack.take() {
-            // The newest packet's sample (RFC 9002, section 5.1) with a gain of 1/8 (RFC 6298, section 2).
-            self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt - srtt / 8 + rtt / 8));
+            // The newest packet's sample (RFC 9002, section 5.1).
+            self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt - srtt / SRTT_PART + rtt / SRTT_PART));
         }
         if let (Some(sent), Some(acked_before)) = (self.oldest_late.take(), self.acked_before) {
             // The packet was counted as lost when its interval closed: wait longer from now on.
             let lateness = acked_before.since(sent);
             let longest = self.srtt().unwrap_or_default();
-            self.reorder_window = self.reorder_window.max(lateness + lateness / 4).min(longest);
+            self.reorder_window = self.reorder_window.max(lateness + lateness / LATENESS_PART).min(longest);
         }
         self.acked_before = self.acked_until;
     }
@@ -193,7 +208,7 @@ impl Monitor {
     fn close_front(&mut self) -> Option<(Role, Measurement)> {
         let interval = self.intervals.pop_front()?;
         self.front += 1;
-        self.reorder_window = self.reorder_window.mul_f64(0.99);
+        self.reorder_window = self.reorder_window.mul_f64(REORDER_DECAY);
         self.forget_old_packets();
         let Some(measurement) = interval.measure(self.last_mean_rtt, self.min_rtt()) else {
             self.void |= interval.plan.role != Role::Hold;
@@ -229,7 +244,7 @@ impl Monitor {
 
     /// How much later than an interval's end a packet must have been sent for its acknowledgement to close the interval.
     fn patience(&self) -> Duration {
-        self.reorder_window.max(Duration::from_nanos(self.srtt.unwrap_or_default() / 8))
+        self.reorder_window.max(Duration::from_nanos(self.srtt.unwrap_or_default() / PATIENCE_PART))
     }
 
     /// Bytes that are neither acknowledged nor lost.

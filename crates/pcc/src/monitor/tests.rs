@@ -234,3 +234,18 @@ fn round_trip_times() {
     let (_, second) = monitor.close_next().unwrap();
     assert_eq!((second.rtt, second.previous_rtt, second.loss), (0.05, 0.05, 1.0), "nothing arrived: the last known");
 }
+
+#[test]
+fn sizes_and_counts_that_cannot_be_do_not_overflow() {
+    let mut monitor = Monitor::default();
+    monitor.begin(plan(2));
+    for number in 0..2 {
+        monitor.on_sent(&SentPacket { time: at(number), number, bytes: u64::MAX });
+    }
+    assert_eq!(monitor.in_flight(), 2 * MAX_PACKET_BYTES);
+    assert!(ack(&mut monitor, 0) && lose(&mut monitor, 1));
+    let (_, result) = monitor.close_next().expect("a result");
+    assert_eq!((result.loss, monitor.in_flight()), (0.5, 0));
+    let impossible = Measurement { packets_lost: 11, rtt_gradient: 0.1, ..Measurement::new(Rate::from_mbps(1.0), 10) };
+    assert_eq!(impossible.rtt_fit(), 1.0, "without packets nothing is left to explain");
+}
