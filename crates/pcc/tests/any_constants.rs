@@ -95,7 +95,7 @@ proptest! {
     fn no_valid_constants_break_a_controller(parts in parts(), ops in prop::collection::vec(ops(), 1..150)) {
         for profile in all_profiles() {
             let mut table = Table::try_from(&profile).unwrap();
-            for (path, part) in numbers(&table).into_iter().zip(&parts) {
+            for (path, part) in numbers(&table).into_iter().zip(parts.iter().cycle()) {
                 let number = within(range(&table, &path), *part);
                 let value = at(&mut table, &path);
                 *value = if value.is_integer() { Value::Integer(number as i64) } else { Value::Float(number) };
