@@ -3,9 +3,10 @@
 use anyhow::Context;
 use rustix::fs::{FileType, Stat, fstat, stat};
 use serde::Serialize;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::ops::ControlFlow;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Writes to standard output at once; `Break` when nobody reads it any more.
@@ -75,7 +76,17 @@ pub fn json_lines<T: Serialize>(items: impl IntoIterator<Item = T>) -> serde_jso
 pub fn write_file(file: &Path, text: &str) -> anyhow::Result<()> {
     let folder = file.parent().unwrap_or(Path::new(""));
     std::fs::create_dir_all(folder).with_context(|| format!("can't create {}", folder.display()))?;
-    replace(file, text).with_context(|| format!("can't write {}", file.display()))
+    replace(file, text, 0o666).with_context(|| format!("can't write {}", file.display()))
+}
+
+/// Writes a file that only this user may read, as a ticket: whole, or not at all. As with [`write_file`], a file that is there is
+/// replaced, and a link not followed.
+///
+/// # Errors
+///
+/// When it can't be written, or when something is there that is no file.
+pub fn write_secret(file: &Path, text: &str) -> io::Result<()> {
+    replace(file, text, 0o600)
 }
 
 /// Makes an empty file in the place of one that may be there, for what is written bit by bit. As with [`write_file`], a link is
@@ -107,13 +118,14 @@ pub fn is_free(file: &Path) -> io::Result<bool> {
     }
 }
 
-fn replace(file: &Path, text: &str) -> io::Result<()> {
+/// With these permissions, as far as the umask leaves them.
+fn replace(file: &Path, text: &str, mode: u32) -> io::Result<()> {
     is_free(file)?;
     let mut name = file.file_name().ok_or(ErrorKind::InvalidInput)?.to_owned();
     name.push(format!(".{}.new", std::process::id()));
     let new = file.with_file_name(name);
     // Follows no link either, and neither does the renaming.
-    let mut written = File::create_new(&new)?;
+    let mut written = OpenOptions::new().write(true).create_new(true).mode(mode).open(&new)?;
     let done = written.write_all(text.as_bytes()).and_then(|()| std::fs::rename(&new, file));
     done.inspect_err(|_| drop(std::fs::remove_file(&new)))
 }
@@ -134,6 +146,21 @@ mod tests {
         let file = folder.path().join("a/b/c.txt");
         write_file(&file, "text").unwrap();
         assert_eq!(std::fs::read_to_string(file).unwrap(), "text");
+    }
+
+    #[test]
+    fn nobody_else_may_read_a_secret() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ticket");
+        // Whatever is there, and whoever may read it.
+        std::fs::write(&file, "older and longer").unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+        write_secret(&file, "ticket\n").unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "ticket\n");
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(write_secret(&folder.path().join("none/ticket"), "x").unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! The signals that ask a command to end: SIGINT, which Ctrl-C sends, and SIGTERM. And one that is not to end it.
+//! The signals that ask a command to end: SIGINT, which Ctrl-C sends, and SIGTERM. And those that are not to end it.
 
 #[cfg(test)]
 use crate::simulation;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::pin::Pin;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -10,6 +10,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 pub struct Signals {
     interrupt: Signal,
     terminate: Signal,
+    /// Where SIGHUP doesn't end the command by itself.
+    hangup: Option<Hangup>,
 }
 
 impl Signals {
@@ -19,7 +21,18 @@ impl Signals {
     ///
     /// When the operating system refuses.
     pub fn new() -> io::Result<Signals> {
-        Ok(Signals { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+        let (interrupt, terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        Ok(Signals { interrupt, terminate, hangup: None })
+    }
+
+    /// Those of a service. SIGHUP ends it only when the terminal that it was started at is gone: a service manager or an
+    /// administrator who sends it wants something read again, and no connection cut.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system refuses.
+    pub fn of_service() -> io::Result<Signals> {
+        Ok(Signals { hangup: Some(Hangup::new()?), ..Signals::new()? })
     }
 
     /// Waits for the next signal.
@@ -27,7 +40,38 @@ impl Signals {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            () = terminal_gone(&mut self.hangup) => {}
         }
+    }
+}
+
+async fn terminal_gone(hangup: &mut Option<Hangup>) {
+    match hangup {
+        Some(hangup) => while !hangup.next().await {},
+        None => std::future::pending().await,
+    }
+}
+
+/// Hears SIGHUP from when it is made.
+pub struct Hangup {
+    signal: Signal,
+    had_terminal: bool,
+}
+
+impl Hangup {
+    /// Begins to hear it; inside a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system refuses.
+    pub fn new() -> io::Result<Hangup> {
+        Ok(Hangup { signal: signal(SignalKind::hangup())?, had_terminal: io::stdin().is_terminal() })
+    }
+
+    /// Waits for the next one: whether it came because the terminal of this command is gone.
+    pub async fn next(&mut self) -> bool {
+        self.signal.recv().await;
+        self.had_terminal && !io::stdin().is_terminal()
     }
 }
 

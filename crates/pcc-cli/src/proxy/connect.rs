@@ -58,7 +58,7 @@ struct Shared {
 pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     let way = Way::new(options.ticket.parse()?, options.settings)?;
     let sessions = Arc::<Sessions>::default();
-    let mut signals = Signals::new().doing(|| "listen for signals")?;
+    let mut signals = Signals::of_service().doing(|| "listen for signals")?;
     let mut listeners = Vec::new();
     for (address, front) in options.fronts {
         let listener = TcpListener::bind(address).await.doing(|| format!("listen on {address}"))?;

@@ -79,6 +79,8 @@ Examples:
   pcc proxy serve --only-allowed --allow 127.0.0.1:5432 one database, and nothing else
   pcc proxy serve --listen 0.0.0.0:4433 --identity /var/lib/pcc/proxy
                                                         the same ticket after a restart
+  pcc proxy serve --ticket-out /run/pcc-proxy/ticket
+                                                        for a service: no ticket in its log
 
 The ticket is the only line on standard output. Treat it like a password: whoever has it can use this proxy until it ends,
 and with --identity as long as that file is there. Nobody else can. Addresses of private networks, of this machine and of
@@ -134,6 +136,9 @@ pub struct ServeArgs {
     /// Keep what makes the ticket in this file, so that the ticket stays good over restarts with the same --listen
     #[arg(long, value_name = "FILE")]
     identity: Option<PathBuf>,
+    /// Write the ticket into this file, which only this user may read, and don't print it
+    #[arg(long, value_name = "FILE")]
+    ticket_out: Option<PathBuf>,
     #[command(flatten)]
     traffic: Traffic,
     #[command(flatten)]
@@ -212,11 +217,12 @@ pub fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve(args) => {
             let reporter = Arc::new(Reporter::new(args.json));
-            let ServeArgs { listen, advertise, allow, only_allowed, identity, traffic, watching, .. } = args;
+            let ServeArgs { listen, advertise, allow, only_allowed, identity, ticket_out, traffic, watching, .. } =
+                args;
             check_advertised(&advertise)?;
             let settings = traffic.settings()?;
             let rules = Rules { allow, only_allowed };
-            let options = serve::Options { listen, advertise, identity, rules, settings, watching };
+            let options = serve::Options { listen, advertise, identity, ticket_out, rules, settings, watching };
             Ok(finish(&reporter, serve::run(options, reporter.clone())))
         }
         Command::Connect(args) => {

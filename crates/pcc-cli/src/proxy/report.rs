@@ -4,11 +4,12 @@ use super::counters::Counters;
 use super::outcome::{Carried, End};
 use super::target::Target;
 use crate::failure::Failure;
-use crate::output::{hand_over, json_lines, leads_nowhere, show};
+use crate::output::{hand_over, json_lines, leads_nowhere, show, write_secret};
 use indicatif::HumanBytes;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Instant;
 
 /// Everything that is reported. With `--json`, one line each.
@@ -17,6 +18,8 @@ use std::time::Instant;
 pub enum Event<'a> {
     /// The far side is ready.
     Ticket { ticket: &'a str, addresses: &'a [SocketAddr] },
+    /// The same, with the ticket in a file.
+    TicketFile { file: String, addresses: &'a [SocketAddr] },
     /// Programs can connect here.
     Listening { kind: &'static str, address: SocketAddr },
     /// The other side is connected and authenticated: the connection of this name in `pcc proxy status`.
@@ -79,6 +82,13 @@ impl Reporter {
         }
     }
 
+    /// Writes the ticket into a file, and nowhere else.
+    pub fn ticket_into(&self, file: &Path, ticket: &str, addresses: &[SocketAddr]) -> io::Result<()> {
+        write_secret(file, &format!("{ticket}\n"))?;
+        self.event(&Event::TicketFile { file: file.display().to_string(), addresses });
+        Ok(())
+    }
+
     /// Prints the ticket. Unlike other output it is needed: without it nobody can connect, unless it isn't new.
     pub fn ticket(&self, ticket: &str, addresses: &[SocketAddr], is_new: bool) -> io::Result<()> {
         let event = Event::Ticket { ticket, addresses };
@@ -115,6 +125,9 @@ fn line(event: &Event<'_>) -> String {
     match event {
         Event::Ticket { .. } => {
             "On the other machine: pcc proxy connect or pcc proxy pipe, which ask for this ticket:".to_owned()
+        }
+        Event::TicketFile { file, .. } => {
+            format!("the ticket is in {file}; on the other machine: pcc proxy connect --ticket-file COPY")
         }
         Event::Listening { kind, address } => format!("{kind}: listening on {address}"),
         Event::Connected { peer, id } => format!("connected to {peer}, connection {id}"),

@@ -49,6 +49,8 @@ pub struct Options {
     pub advertise: Vec<SocketAddr>,
     /// Keeps the ticket good over restarts.
     pub identity: Option<PathBuf>,
+    /// Where to write the ticket; standard output where it is absent.
+    pub ticket_out: Option<PathBuf>,
     /// Where tunnels may lead.
     pub rules: Rules,
     /// How this side sends.
@@ -78,11 +80,18 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     let config = endpoint::server_config(&identity, ALPN, settings.config(&settings.own()))?;
     let endpoint = endpoint::server(&identity, config.clone(), socket)?;
     let _watched = options.watching.begin(&sessions, &reporter).await?;
-    let mut signals = Signals::new().doing(|| "listen for signals")?;
+    let mut signals = Signals::of_service().doing(|| "listen for signals")?;
     let ticket = Ticket { certificate: identity.credentials.hash(), secret: identity.secret, addresses };
     let is_new = options.identity.is_none();
-    let printed = reporter.ticket(&ticket.to_string(), &ticket.addresses, is_new);
-    printed.doing(|| "print the ticket, without which nobody can connect")?;
+    let text = ticket.to_string();
+    match &options.ticket_out {
+        Some(file) => reporter
+            .ticket_into(file, &text, &ticket.addresses)
+            .doing(|| format!("write the ticket into {}", file.display()))?,
+        None => reporter
+            .ticket(&text, &ticket.addresses, is_new)
+            .doing(|| "print the ticket, without which nobody can connect")?,
+    }
 
     let rules = Arc::new(options.rules);
     let shared = Arc::new(Shared {

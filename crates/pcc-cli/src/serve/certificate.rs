@@ -10,15 +10,80 @@ use noq::rustls;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// A certificate with its issuers, and its key.
 pub struct Certificate {
-    chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
+    certified: Arc<CertifiedKey>,
     /// By what a client can know this server.
     pub pin: Pin,
+}
+
+/// Where the user has a certificate and its key.
+pub struct Files {
+    /// The certificate and its issuers.
+    pub certificate: PathBuf,
+    /// The private key.
+    pub key: PathBuf,
+}
+
+impl Files {
+    /// What is in them now.
+    ///
+    /// # Errors
+    ///
+    /// When a file can't be read, has nothing of the kind in it, or they don't belong together.
+    pub fn read(&self) -> anyhow::Result<Certificate> {
+        Certificate::read(&self.certificate, &self.key)
+    }
+}
+
+/// The certificate that new connections get, over QUIC and TCP; another can take its place.
+#[derive(Debug)]
+pub struct Current(RwLock<Arc<CertifiedKey>>);
+
+impl Current {
+    /// This one first.
+    pub fn new(certificate: &Certificate) -> Arc<Current> {
+        Arc::new(Current(RwLock::new(certificate.certified.clone())))
+    }
+
+    /// Gives new connections this one. Those that exist go on as they are.
+    pub fn replace(&self, certificate: &Certificate) {
+        // Nothing can panic while it is locked.
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = certificate.certified.clone();
+    }
+
+    /// TLS 1.3 for HTTP/3.
+    pub fn quic(self: &Arc<Self>) -> Result<QuicServerConfig> {
+        QuicServerConfig::try_from(self.config(&[http3::ALPN])?).map_err(|e| failed("set up TLS")(&e))
+    }
+
+    /// TLS 1.3 for HTTP/2 and 1.1, whichever the client likes better.
+    pub fn tcp(self: &Arc<Self>) -> Result<ServerConfig> {
+        self.config(&[b"h2", b"http/1.1"])
+    }
+
+    fn config(self: &Arc<Self>, protocols: &[&[u8]]) -> Result<ServerConfig> {
+        let mut config = ServerConfig::builder_with_provider(provider())
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(|e| failed("set up TLS")(&e))?
+            .with_no_client_auth()
+            .with_cert_resolver(self.clone());
+        config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+        Ok(config)
+    }
+}
+
+impl ResolvesServerCert for Current {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.read().unwrap_or_else(PoisonError::into_inner).clone())
+    }
 }
 
 fn failed(what: &str) -> impl Fn(&dyn std::fmt::Display) -> Failure + '_ {
@@ -27,22 +92,34 @@ fn failed(what: &str) -> impl Fn(&dyn std::fmt::Display) -> Failure + '_ {
 
 impl Certificate {
     /// From PEM files, as authorities hand them out: the server's certificate first, and then its issuers.
-    ///
-    /// # Errors
-    ///
-    /// When a file can't be read, has nothing of the kind in it, or they don't belong together.
-    pub fn read(certificate: &Path, key: &Path) -> anyhow::Result<Certificate> {
+    fn read(certificate: &Path, key: &Path) -> anyhow::Result<Certificate> {
         let bad = |path: &Path, what: &str, error: &dyn std::fmt::Display| {
             usage(format!("can't read {what} (PEM) from {}: {error}", path.display()))
         };
         let read = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect);
         let chain: Vec<_> = read.map_err(|error| bad(certificate, "certificates", &error))?;
-        let first = chain.first().ok_or_else(|| bad(certificate, "certificates", &"there are none in it"))?;
-        let pin = Pin::of(first).map_err(|error| bad(certificate, "certificates", &error))?;
-        let key = PrivateKeyDer::from_pem_file(key).map_err(|error| bad(key, "a private key", &error))?;
-        let certificate = Certificate { chain, key, pin };
-        certificate.config(&[]).map_err(usage)?;
-        Ok(certificate)
+        if chain.is_empty() {
+            return Err(bad(certificate, "certificates", &"there are none in it"));
+        }
+        let private = PrivateKeyDer::from_pem_file(key).map_err(|error| bad(key, "a private key", &error))?;
+        Certificate::of(chain, private).map_err(|error| {
+            usage(format!(
+                "cannot use the certificate {} with the key {}: {error}",
+                certificate.display(),
+                key.display()
+            ))
+        })
+    }
+
+    fn of(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) -> Result<Certificate> {
+        let failed = |why: &dyn std::fmt::Display| Failure::new(Kind::Other, why);
+        let first = chain.first().ok_or_else(|| failed(&"there is no certificate"))?;
+        let pin = Pin::of(first).map_err(|error| failed(&error))?;
+        let certified = CertifiedKey::from_der(chain, key.clone_key(), &provider()).map_err(|error| match error {
+            rustls::Error::InconsistentKeys(_) => failed(&"the key is not that of the certificate"),
+            other => failed(&other),
+        })?;
+        Ok(Certificate { key, certified: Arc::new(certified), pin })
     }
 
     /// A new one that nobody signed, for these addresses of this machine. Its key is on P-256, which all clients know.
@@ -58,9 +135,7 @@ impl Certificate {
         let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).map_err(|e| failed(&e))?;
         let params = rcgen::CertificateParams::new(names).map_err(|e| failed(&e))?;
         let certificate = params.self_signed(&key).map_err(|e| failed(&e))?.der().clone();
-        let pin = Pin::of(&certificate).map_err(|e| failed(&e))?;
-        let key = PrivatePkcs8KeyDer::from(key.serialize_der()).into();
-        Ok(Certificate { chain: vec![certificate], key, pin })
+        Certificate::of(vec![certificate], PrivatePkcs8KeyDer::from(key.serialize_der()).into())
     }
 
     /// What only a server that has this key and this address knows, and knows again after a restart. Another server with the same
@@ -69,30 +144,5 @@ impl Certificate {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let known = [self.key.secret_der(), format!("{host} {address}").as_bytes()].concat();
         blake3::derive_key("pcc-serve/1 endpoint", &known)
-    }
-
-    /// TLS 1.3 for HTTP/3.
-    pub fn quic(&self) -> Result<QuicServerConfig> {
-        QuicServerConfig::try_from(self.config(&[http3::ALPN])?).map_err(|e| failed("set up TLS")(&e))
-    }
-
-    /// TLS 1.3 for HTTP/2 and 1.1, whichever the client likes better.
-    pub fn tcp(&self) -> Result<ServerConfig> {
-        self.config(&[b"h2", b"http/1.1"])
-    }
-
-    fn config(&self, protocols: &[&[u8]]) -> Result<ServerConfig> {
-        let failed = failed("use this certificate and key");
-        let mut config = ServerConfig::builder_with_provider(provider())
-            .with_protocol_versions(&[&rustls::version::TLS13])
-            .map_err(|e| failed(&e))?
-            .with_no_client_auth()
-            .with_single_cert(self.chain.clone(), self.key.clone_key())
-            .map_err(|error| match error {
-                rustls::Error::InconsistentKeys(_) => failed(&"the key is not that of the certificate"),
-                other => failed(&other),
-            })?;
-        config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
-        Ok(config)
     }
 }

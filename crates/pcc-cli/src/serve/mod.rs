@@ -22,7 +22,7 @@ mod version;
 use crate::peer::endpoint::address;
 use crate::runtime;
 use crate::sending::Sending;
-use certificate::Certificate;
+use certificate::Files;
 use report::Reporter;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -48,7 +48,8 @@ Examples:
 Any browser and any client of HTTP can download. What goes over HTTP/3 leaves under the controller chosen here, HTTP/1.1 and 2
 under the kernel's pcc_vivace where `pcc tcp load` has put it, and under the system's own elsewhere; they tell clients of
 HTTP/3 (Alt-Svc). Nothing outside the folder is served, whatever links are in it. Each request has a line on standard output.
-Ctrl-C lets responses finish for up to 30 seconds; a second one cuts them off.";
+Ctrl-C lets responses finish for up to 30 seconds; a second one cuts them off. SIGHUP (kill -HUP, systemctl reload) reads
+--cert and --key again: new connections get what is in them then.";
 
 /// Serves a folder over HTTP/3, and over HTTP/1.1 and 2 beside it.
 #[derive(clap::Args)]
@@ -79,7 +80,8 @@ pub struct Args {
 /// Runs `pcc serve`.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let Args { folder, listen, cert, key, hidden, sending, json } = args;
-    let certificate = cert.zip(key).map(|(cert, key)| Certificate::read(&cert, &key)).transpose()?;
+    let files = cert.zip(key).map(|(certificate, key)| Files { certificate, key });
+    let certificate = files.map(|files| anyhow::Ok((files.read()?, files))).transpose()?;
     let options = server::Options { folder, hidden, listen, certificate, transport: sending.transport()? };
     let reporter = Arc::new(Reporter::new(json));
     Ok(match runtime::run(server::run(options, reporter.clone())) {

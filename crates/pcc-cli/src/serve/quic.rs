@@ -1,7 +1,7 @@
 //! HTTP/3.
 
 use super::body;
-use super::certificate::Certificate;
+use super::certificate::Current;
 use super::limits::{Activity, Admission, Admitted, Ending, MAX_HEAD, MAX_STREAMS, PATIENCE};
 use super::service::Service;
 use crate::failure::{Context, Result};
@@ -37,8 +37,13 @@ const LOOK: Duration = Duration::from_secs(5);
 /// How long a client may take for the head of a request once it has begun it.
 const HEAD_PATIENCE: Duration = Duration::from_secs(30);
 
-/// Accepts connections on a socket.
-pub fn endpoint(socket: UdpSocket, certificate: &Certificate, transport: &Transport) -> Result<Endpoint> {
+/// Accepts connections on a socket. The secret is what only this server knows, at this address, before and after a restart.
+pub fn endpoint(
+    socket: UdpSocket,
+    certificate: &Arc<Current>,
+    secret: &[u8; 32],
+    transport: &Transport,
+) -> Result<Endpoint> {
     let mut transport = transport.config();
     transport.max_concurrent_bidi_streams(VarInt::from_u32(MAX_STREAMS));
     transport.max_concurrent_uni_streams(VarInt::from_u32(MAX_UNI_STREAMS));
@@ -50,8 +55,7 @@ pub fn endpoint(socket: UdpSocket, certificate: &Certificate, transport: &Transp
     transport.keep_alive_interval(None);
     let mut config = ServerConfig::with_crypto(Arc::new(certificate.quic()?));
     config.transport_config(Arc::new(transport)).max_incoming(MAX_INCOMING).incoming_buffer_size_total(1 << 20);
-    let address = socket.local_addr().doing(|| "listen")?;
-    let own = restart::endpoint_config(&certificate.secret(address));
+    let own = restart::endpoint_config(secret);
     Endpoint::new(own, Some(config), socket, Arc::new(PreciseRuntime)).doing(|| "start QUIC")
 }
 

@@ -29,6 +29,10 @@ pub enum Event<'a> {
     },
     /// A response has ended.
     Request(&'a Line),
+    /// New connections get another certificate, with this pin.
+    Reloaded { pin: String },
+    /// Something the user should know.
+    Note { message: &'a str },
     /// Nothing new is begun; so many connections are still open.
     Draining { open: usize },
     /// The command has failed.
@@ -95,6 +99,8 @@ fn text(event: &Event<'_>) -> String {
             )
         }
         Event::Request(line) => line.text(),
+        Event::Reloaded { pin } => format!("the certificate was read again; pcc get --pin {pin}"),
+        Event::Note { message } => (*message).to_owned(),
         Event::Draining { open } => {
             format!("ending: nothing new is begun, {open} connections are still open; once more to cut them off")
         }

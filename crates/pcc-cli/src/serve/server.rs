@@ -1,6 +1,6 @@
 //! From the start of the server to its end.
 
-use super::certificate::Certificate;
+use super::certificate::{Certificate, Current, Files};
 use super::limits::{Admission, Ending, MAX_CONNECTIONS};
 use super::report::{Event, Reporter};
 use super::service::Service;
@@ -10,7 +10,7 @@ use super::{quic, sockets};
 use crate::drain::Places;
 use crate::failure::{Context, Failure, Kind, Result};
 use crate::peer::endpoint::{reachable, shown};
-use crate::signals::Signals;
+use crate::signals::{Hangup, Signals};
 use noq::VarInt;
 use pcc_quic::Transport;
 use std::net::SocketAddr;
@@ -30,8 +30,8 @@ pub struct Options {
     pub hidden: bool,
     /// The address to listen on; all of this machine where it is absent.
     pub listen: Option<SocketAddr>,
-    /// The certificate; one for this run where it is absent.
-    pub certificate: Option<Certificate>,
+    /// The certificate, and where it was read; one for this run where it is absent.
+    pub certificate: Option<(Certificate, Files)>,
     /// How HTTP/3 sends.
     pub transport: Transport,
 }
@@ -42,22 +42,27 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     let (tcp, udp) = sockets::open(options.listen)?;
     let address = udp.local_addr().doing(|| "listen")?;
     let addresses = reachable(address, &[])?;
-    let self_signed = options.certificate.is_none();
-    let certificate = options.certificate.map_or_else(|| Certificate::generate(&addresses), Ok)?;
-    let mut signals = Signals::new().doing(|| "listen for signals")?;
+    let (certificate, files) = match options.certificate {
+        Some((certificate, files)) => (certificate, Some(files)),
+        None => (Certificate::generate(&addresses)?, None),
+    };
+    let mut signals = Signals::of_service().doing(|| "listen for signals")?;
     let tcp_controller = sockets::tcp_controller(&tcp);
-    let endpoint = quic::endpoint(udp, &certificate, &options.transport)?;
-    let acceptor = Acceptor::new(tcp, &certificate)?;
+    let hangup = Hangup::new().doing(|| "listen for signals")?;
+    let current = Current::new(&certificate);
+    let endpoint = quic::endpoint(udp, &current, &certificate.secret(address), &options.transport)?;
+    let acceptor = Acceptor::new(tcp, &current)?;
     let urls: Vec<_> = addresses.iter().map(|address| format!("https://{}/", shown(*address))).collect();
     reporter.event(&Event::Serving {
         folder: options.folder.display().to_string(),
         urls: &urls,
         pin: certificate.pin.to_string(),
-        self_signed,
+        self_signed: files.is_none(),
         controller: options.transport.algorithm.to_string(),
         tcp_controller,
     });
 
+    let reloading = tokio::spawn(reload(hangup, files, current, reporter.clone()));
     let service = Arc::new(Service::new(site, address.port(), reporter.clone()));
     let places = Places::new(MAX_CONNECTIONS);
     let admission = Admission::new(places.clone());
@@ -67,10 +72,36 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     signals.next().await;
     // Closes its socket, so that clients know at once.
     over_tcp.abort();
+    reloading.abort();
     end.send_replace(true);
     let drained = places.drain(&mut signals, |open| reporter.event(&Event::Draining { open })).await;
     over_quic.abort();
     endpoint.close(VarInt::from_u32(0), b"the server was stopped");
     let _ = timeout(FAREWELL, endpoint.wait_idle()).await;
     if drained { Ok(()) } else { Err(Failure::new(Kind::Interrupted, "responses were cut off")) }
+}
+
+/// Reads the certificate again at each SIGHUP.
+async fn reload(mut hangup: Hangup, files: Option<Files>, current: Arc<Current>, reporter: Arc<Reporter>) {
+    loop {
+        if hangup.next().await {
+            // What the end of the terminal means is for others.
+            continue;
+        }
+        let Some(files) = &files else {
+            let message = "SIGHUP: nothing to read again, because this server made its certificate itself";
+            reporter.event(&Event::Note { message });
+            continue;
+        };
+        match files.read() {
+            Ok(certificate) => {
+                current.replace(&certificate);
+                reporter.event(&Event::Reloaded { pin: certificate.pin.to_string() });
+            }
+            Err(error) => {
+                let message = format!("SIGHUP: the certificate stays as it was: {error:#}");
+                reporter.event(&Event::Note { message: &message });
+            }
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! HTTP/1.1 and 2, over TLS.
 
-use super::certificate::Certificate;
+use super::certificate::Current;
 use super::limits::{Activity, Admission, Ending, MAX_HEAD, MAX_STREAMS, PATIENCE};
 use super::service::Service;
 use crate::borrowed::Borrowed;
@@ -41,7 +41,7 @@ pub struct Acceptor {
 
 impl Acceptor {
     /// On this listener; inside a tokio runtime.
-    pub fn new(listener: std::net::TcpListener, certificate: &Certificate) -> Result<Acceptor> {
+    pub fn new(listener: std::net::TcpListener, certificate: &Arc<Current>) -> Result<Acceptor> {
         let listener = TcpListener::from_std(listener).doing(|| "listen")?;
         Ok(Acceptor { listener, tls: Arc::new(certificate.tcp()?).into() })
     }

@@ -113,6 +113,7 @@ Examples:
   pcc recv --listen 0.0.0.0:4433 --advertise 203.0.113.7:4433   behind a port forwarding
   pcc recv --from pccs4t... < /dev/null                    from this sender only, without asking
   pcc recv --keep --sync --from pccs4t... /srv/mirror      again and again, unattended, with the same ticket
+  pcc recv --keep --from pccs4t... --ticket-out /run/pcc-recv/ticket /srv/in   as a service: no ticket in its log
   pcc recv --sync /srv/mirror                              only what is not there yet, or not the same
   pcc recv --sync --checksum /srv/mirror                   the same by content: for copies with times of their own
 
@@ -187,6 +188,9 @@ pub struct RecvArgs {
     /// With --keep: keep what makes the ticket in this file [default: receiver, beside the key of pcc send]
     #[arg(long, value_name = "FILE", requires = "keep")]
     identity: Option<PathBuf>,
+    /// With --keep: write the ticket into this file, which only this user may read, and don't print it
+    #[arg(long, value_name = "FILE", requires = "keep")]
+    ticket_out: Option<PathBuf>,
     /// With --keep: serve metrics for Prometheus at http://ADDR/metrics; a port alone is one of 127.0.0.1
     #[arg(long, value_name = "ADDR", value_parser = Metrics::parse, requires = "keep")]
     metrics: Option<SocketAddr>,
@@ -273,7 +277,7 @@ pub fn recv(args: RecvArgs) -> anyhow::Result<ExitCode> {
     // It can only be read by changing it, which must not happen while other threads make files.
     let umask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
     rustix::process::umask(umask);
-    let RecvArgs { dir, listen, advertise, from, keep, identity, metrics, .. } = args;
+    let RecvArgs { dir, listen, advertise, from, keep, identity, ticket_out, metrics, .. } = args;
     let RecvArgs { overwrite, sync, checksum, no_perms, safe_links, timeout, json, .. } = args;
     let rules = Rules {
         overwrite: overwrite || sync,
@@ -289,7 +293,7 @@ pub fn recv(args: RecvArgs) -> anyhow::Result<ExitCode> {
         let senders = senders
             .ok_or_else(|| usage("--keep takes senders by their names only: nobody is there to see who comes"))?;
         let reporter = Arc::new(Reporter::log(json));
-        let options = keep::Options { dir, listen, advertise, senders, rules, identity, metrics };
+        let options = keep::Options { dir, listen, advertise, senders, rules, identity, ticket_out, metrics };
         return Ok(finish(&reporter, runtime::run(with_long_files(keep::run(options, reporter.clone())))));
     }
     let welcome = welcome(from)?;

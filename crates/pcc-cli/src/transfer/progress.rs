@@ -1,13 +1,14 @@
 //! What the user sees: a progress bar on a terminal, plain lines elsewhere, JSON lines for scripts.
 
-use crate::failure::{Failure, Kind, Result, printable};
-use crate::output::{hand_over, json_lines, leads_nowhere, show};
+use crate::failure::{Context, Failure, Kind, Result, printable};
+use crate::output::{hand_over, json_lines, leads_nowhere, show, write_secret};
 use crate::peer::endpoint::shown;
 use crate::progress::{Look, Progress, Rates, rate};
 use indicatif::HumanBytes;
 use serde::Serialize;
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ pub enum Event<'a> {
     Total { files: usize, bytes: u64 },
     /// The receiver is ready.
     Ticket { ticket: &'a str, addresses: &'a [SocketAddr], resuming: bool },
+    /// The same, with the ticket in a file.
+    TicketFile { file: String, addresses: &'a [SocketAddr] },
     /// Blocks of an earlier attempt are hashed again.
     Checking { bytes: u64, total: u64 },
     /// The receiver's user is asked for this code; `sender` is by what `--from` knows this sender.
@@ -157,6 +160,11 @@ impl Reporter {
                 let what = if *resuming { "Taking up an unfinished transfer. " } else { "" };
                 self.line(&format!("{what}On the other machine: pcc send PATH..., which asks for this ticket:"));
             }
+            Event::TicketFile { file, .. } => {
+                self.line(&format!(
+                    "the ticket is in {file}; on the other machine: pcc send --ticket-file COPY PATH..."
+                ));
+            }
             Event::Checking { bytes, total } => {
                 self.show("checking what is there", &Snapshot { stored: *bytes, total: *total, ..Snapshot::default() });
             }
@@ -253,6 +261,14 @@ impl Reporter {
         printed.map_err(|e| {
             Failure::new(Kind::Other, format!("cannot print the ticket, without which nobody can send: {e}"))
         })
+    }
+
+    /// Writes the ticket into a file, and nowhere else.
+    pub fn ticket_into(&self, file: &Path, ticket: &str, addresses: &[SocketAddr]) -> Result<()> {
+        let written = write_secret(file, &format!("{ticket}\n"));
+        written.doing(|| format!("write the ticket into {}", file.display()))?;
+        self.event(&Event::TicketFile { file: file.display().to_string(), addresses });
+        Ok(())
     }
 
     fn print_ticket(&self, event: &Event<'_>, ticket: &str, is_new: bool) -> io::Result<()> {

@@ -198,7 +198,7 @@ pub fn sender(paths: &[&Path], ticket: &str, more: &[&str]) -> Pcc {
 
 /// A terminal: the end of the user, and that of a program.
 pub fn terminal() -> (OwnedFd, OwnedFd) {
-    let user = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    let user = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
     grantpt(&user).and_then(|()| unlockpt(&user)).expect("a terminal");
     let name = ptsname(&user, Vec::new()).expect("its name");
     let flags = OFlags::RDWR | OFlags::NOCTTY;

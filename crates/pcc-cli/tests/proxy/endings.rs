@@ -1,6 +1,6 @@
 //! How connections end: by one direction, by a reset, with a side of the proxy.
 
-use crate::common::{PATIENCE, start, start_reading};
+use crate::common::{PATIENCE, start, start_reading, terminal};
 use crate::support::{both, connect, data, dial, echo, exchange, proxy, serve, target};
 use rustix::net::sockopt::set_socket_linger;
 use rustix::process::{Pid, Signal, kill_process};
@@ -168,6 +168,68 @@ fn a_second_signal_cuts_off_what_is_open() {
     far.interrupt();
     far.exits(130);
     is_reset(open);
+}
+
+#[test]
+fn a_hangup_cuts_no_connection() {
+    let echo = echo();
+    let (mut far, mut near) = both(echo);
+    let mut open = dial(near.forward);
+    let mut talk = |text: &[u8; 4]| {
+        open.write_all(text).unwrap();
+        let mut back = [0; 4];
+        open.read_exact(&mut back).unwrap();
+        assert_eq!(back, *text);
+    };
+    talk(b"once");
+    far.signal(Signal::HUP);
+    near.pcc.signal(Signal::HUP);
+    std::thread::sleep(Duration::from_millis(200));
+    talk(b"more");
+    assert!(far.is_running() && near.pcc.is_running());
+    assert!(far.events("draining").is_empty() && near.pcc.events("draining").is_empty());
+}
+
+#[test]
+fn it_ends_with_the_terminal_that_it_was_started_at() {
+    let (user, program) = terminal();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pcc"));
+    command.args(["proxy", "serve", "--json", "--listen", "127.0.0.1:0"]);
+    let mut far = start_reading(command, program);
+    far.ticket();
+    far.signal(Signal::HUP);
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(far.is_running());
+    drop(user);
+    far.signal(Signal::HUP);
+    far.exits(0);
+}
+
+#[test]
+fn a_ticket_in_a_file_is_nowhere_else() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ticket");
+    for json in [&["--json"][..], &[]] {
+        let arguments = ["serve", "--listen", "127.0.0.1:0", "--ticket-out", file.to_str().unwrap()];
+        let far = proxy(&[&arguments[..], json].concat(), None);
+        far.until("the ticket", || {
+            let said = far.lines().concat() + &far.stderr();
+            said.contains(file.to_str().unwrap()).then_some(())
+        });
+        let ticket = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        let near = proxy(&["connect", "--json", "--socks", "127.0.0.1:0"], Some(&ticket));
+        near.event("connected");
+        for said in [far.lines().concat(), far.stderr()] {
+            assert!(!said.contains("pcc1"), "{said}");
+        }
+    }
+    let none = folder.path().join("none/ticket");
+    let mut refused = proxy(&["serve", "--listen", "127.0.0.1:0", "--ticket-out", none.to_str().unwrap()], None);
+    refused.exits(1);
+    let said = refused.stderr();
+    assert!(said.contains(&format!("cannot write the ticket into {}", none.display())), "{said}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! How a server ends, and what its clients notice of it.
 
-use crate::support::{SIZE, SLOW, Site, ask, has, tls};
+use crate::support::{SIZE, SLOW, Server, Site, ask, has, tls};
 use rustix::process::Signal;
 use std::net::TcpStream;
 
@@ -42,6 +42,50 @@ fn a_download_goes_on_after_a_restart_of_the_server() {
     assert!(std::fs::read(site.beside("out")).unwrap() == data);
     let begins: Vec<_> = get.events("start").iter().map(|start| start["have"].as_u64().unwrap()).collect();
     assert!(begins.len() == 2 && begins[1] > 0, "{begins:?}");
+}
+
+#[test]
+fn a_renewed_certificate_is_for_new_connections() {
+    let (site, renewed) = (Site::new(), Site::new());
+    let data = site.file("file", SIZE, 1);
+    let mut server = site.serve(&SLOW);
+    let mut old = tls(&site, &server);
+    assert_eq!(ask(&mut old, "GET", "/", &[]).status, 200);
+    let mut get = site.get(server.port(), "file", "out", &[]);
+    has(&get, 1);
+    for file in ["cert.pem", "key.pem"] {
+        std::fs::copy(renewed.beside(file), site.beside(file)).unwrap();
+    }
+    server.pcc.signal(Signal::HUP);
+    let pin = server.pcc.event("reloaded")["pin"].as_str().unwrap().to_owned();
+    assert_ne!(pin, server.pcc.event("serving")["pin"]);
+    // Over TCP and QUIC.
+    assert_eq!(ask(&mut tls(&renewed, &server), "GET", "/", &[]).status, 200);
+    site.file("small", 1000, 2);
+    let url = format!("https://127.0.0.1:{}/small", server.port());
+    crate::common::pcc(&["get", "--pin", &pin, "-o", &site.beside("small"), &url]).exits(0);
+    // What can't be used changes nothing.
+    std::fs::write(site.beside("key.pem"), "no key").unwrap();
+    server.pcc.signal(Signal::HUP);
+    let note = server.pcc.event("note")["message"].as_str().unwrap().to_owned();
+    assert!(note.contains("stays as it was") && note.contains("key.pem"), "{note}");
+    assert_eq!(ask(&mut tls(&renewed, &server), "GET", "/", &[]).status, 200);
+    // And what was there before goes on.
+    assert_eq!(ask(&mut old, "GET", "/", &[]).status, 200);
+    get.exits(0);
+    assert!(std::fs::read(site.beside("out")).unwrap() == data);
+    server.pcc.signal(Signal::TERM);
+    server.pcc.exits(0);
+}
+
+#[test]
+fn a_server_with_a_certificate_of_its_own_has_nothing_to_read_again() {
+    let site = Site::new();
+    let arguments = ["serve", &site.beside("root"), "--json", "--listen", "127.0.0.1:0"];
+    let mut server = Server::new(crate::common::pcc(&arguments));
+    server.pcc.signal(Signal::HUP);
+    assert!(server.pcc.event("note")["message"].as_str().unwrap().contains("nothing to read again"));
+    assert!(server.pcc.is_running());
 }
 
 #[test]

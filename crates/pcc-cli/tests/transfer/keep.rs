@@ -241,6 +241,29 @@ fn a_sender_hears_why_its_transfer_cannot_be_taken_up() {
 }
 
 #[test]
+fn a_service_keeps_its_ticket_out_of_its_log() {
+    let p = place();
+    let known = sender(&p, "known");
+    let out = p.from.join("ticket");
+    for json in [&["--json"][..], &[]] {
+        let mut command = receiver_command(&p.to, &["--keep", "--overwrite", "--from", &known.name]);
+        command.arg("--identity").arg(p.from.join("identity")).arg("--ticket-out").arg(&out).args(json);
+        let mut recv = start(command);
+        let shown = out.to_str().unwrap();
+        recv.until("the ticket", || (recv.lines().concat() + &recv.stderr()).contains(shown).then_some(()));
+        recv.signal(Signal::HUP);
+        let ticket = fs::read_to_string(&out).unwrap();
+        known.send(&[&p.file("file", 1000)], &ticket, &[]).exits(0);
+        assert!(!(recv.lines().concat() + &recv.stderr()).contains("pcc1"), "{:?} {}", recv.lines(), recv.stderr());
+        recv.interrupt();
+        recv.exits(0);
+    }
+    let mut once = start(receiver_command(&p.to, &["--from", "anyone", "--ticket-out", "ticket"]));
+    once.exits(2);
+    assert!(once.stderr().contains("--keep"), "{}", once.stderr());
+}
+
+#[test]
 fn another_receiver_leaves_its_transfers_alone() {
     let p = place();
     let known = sender(&p, "known");

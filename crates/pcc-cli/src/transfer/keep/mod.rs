@@ -53,6 +53,8 @@ pub struct Options {
     pub rules: Rules,
     /// The file that makes the ticket stay the same; one of this user where it is absent.
     pub identity: Option<PathBuf>,
+    /// Where to write the ticket; standard output where it is absent.
+    pub ticket_out: Option<PathBuf>,
     /// Where to serve metrics.
     pub metrics: Option<SocketAddr>,
 }
@@ -77,14 +79,14 @@ struct Transfers {
 
 /// Receives until a signal.
 pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
-    let Options { dir, listen, advertise, senders, rules, identity, metrics } = options;
+    let Options { dir, listen, advertise, senders, rules, identity, ticket_out, metrics } = options;
     let (identity, endpoint, ticket) = begin(listen, &advertise, identity.as_deref())?;
     let log = Arc::new(Log::new(reporter.clone()));
     let _metrics = match metrics {
         Some(address) => Some(serve_metrics(address, &log, &reporter).await?),
         None => None,
     };
-    let mut signals = Signals::new().doing(|| "listen for signals")?;
+    let mut signals = Signals::of_service().doing(|| "listen for signals")?;
     let shared = Arc::new(Shared { dir, identity, rules, log });
     let mut transfers = Transfers { shared: shared.clone(), open: HashMap::new(), tasks: JoinSet::new() };
     let resumed = shared.clone();
@@ -96,7 +98,10 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     for (staging, bound) in unfinished.transfers {
         transfers.take_up(staging, bound);
     }
-    reporter.ticket(&ticket.to_string(), &ticket.addresses, false)?;
+    match &ticket_out {
+        Some(file) => reporter.ticket_into(file, &ticket.to_string(), &ticket.addresses)?,
+        None => reporter.ticket(&ticket.to_string(), &ticket.addresses, false)?,
+    }
 
     let mut door = Door::<Hello>::open(endpoint.clone(), ticket.secret);
     loop {
