@@ -1,5 +1,6 @@
 //! `pcc tcp`: PCC for the TCP of this machine's kernel.
 
+mod before;
 mod connections;
 mod default;
 mod exec;

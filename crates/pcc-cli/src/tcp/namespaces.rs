@@ -1,5 +1,7 @@
 //! Network namespaces: this one, those that `ip netns` has names for, and those of processes.
 
+use super::before::is_ours;
+use crate::called;
 use anyhow::Context;
 use pcc_emulator::host::Namespace;
 use std::collections::BTreeSet;
@@ -12,6 +14,8 @@ use std::path::{Path, PathBuf};
 const NAMED: &str = "/run/netns";
 /// The default controller of the namespace that reads or writes it.
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
+/// The controllers that every user may choose.
+const ALLOWED: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
 
 /// A network namespace, by where it was found.
 pub struct Place {
@@ -73,15 +77,31 @@ impl Place {
 
     /// Sets the controller of connections that don't choose one.
     pub fn set_default(&self, controller: &str) -> anyhow::Result<()> {
-        self.run(|| Ok(fs::write(DEFAULT, controller)?))
+        self.run(|| fs::write(DEFAULT, controller).context(DEFAULT))
+    }
+
+    /// The controllers that every user may choose. Outside the machine's first namespace, only these can be a default.
+    pub fn allowed(&self) -> anyhow::Result<Vec<String>> {
+        let allowed = self.run(|| fs::read_to_string(ALLOWED).context(ALLOWED))?;
+        Ok(allowed.split_whitespace().map(str::to_owned).collect())
+    }
+
+    /// A controller that isn't PCC and can be the default here, for when nobody knows what it was before.
+    pub fn other_than_ours(&self) -> String {
+        let mut others = self.allowed().unwrap_or_default();
+        others.retain(|name| !is_ours(name));
+        let usual = others.iter().position(|name| name == "cubic").unwrap_or(0);
+        // The kernel has always this one.
+        if others.is_empty() { "reno".to_owned() } else { others.swap_remove(usual) }
     }
 
     /// The command that sets its default.
     pub fn command(&self, controller: &str) -> String {
+        let set = format!("{} tcp default {controller}", called::name());
         match &self.found {
-            Found::Here => format!("sudo pcc tcp default {controller}"),
-            Found::Named(name) => format!("sudo pcc tcp default {controller} --netns {name}"),
-            Found::OfProcess(id) => format!("sudo nsenter --target {id} --net pcc tcp default {controller}"),
+            Found::Here => format!("sudo {set}"),
+            Found::Named(name) => format!("sudo {set} --netns {name}"),
+            Found::OfProcess(id) => format!("sudo nsenter --target {id} --net {set}"),
         }
     }
 }

@@ -50,15 +50,7 @@ impl fmt::Display for Prefix {
 ///
 /// When there is no such route, several of them differ, the controller isn't registered, or the caller may not do it.
 pub fn set_controller(prefix: Prefix, controller: Option<&str>) -> anyhow::Result<Option<String>> {
-    let routes = routes(prefix)?;
-    let Some(before) = routes.first().map(self::controller) else {
-        bail!("there is no route to {prefix} in the main table; `ip route` shows those that there are");
-    };
-    if routes.iter().any(|route| self::controller(route) != before) {
-        bail!(
-            "the routes to {prefix} have different controllers, which could not be brought back: use `ip route change`"
-        );
-    }
+    let (routes, before) = (routes(prefix)?, controller_of(prefix)?);
     if routes.iter().any(expires) {
         bail!(
             "the route to {prefix} is there for a time only, as from a router's advertisement; changing it would make it stay: \
@@ -70,7 +62,25 @@ pub fn set_controller(prefix: Prefix, controller: Option<&str>) -> anyhow::Resul
         request(NETLINK_ROUTE, RouteNetlinkMessage::NewRoute(route), NLM_F_REPLACE | NLM_F_ACK)
             .with_context(|| format!("changing the route to {prefix}"))?;
     }
-    Ok(before.map(str::to_owned))
+    Ok(before)
+}
+
+/// The controller of connections to destinations of this route in the main table; `None` for that of the namespace.
+///
+/// # Errors
+///
+/// When there is no such route, or several of them differ.
+pub fn controller_of(prefix: Prefix) -> anyhow::Result<Option<String>> {
+    let routes = routes(prefix)?;
+    let Some(controller) = routes.first().map(self::controller) else {
+        bail!("there is no route to {prefix} in the main table; `ip route` shows those that there are");
+    };
+    if routes.iter().any(|route| self::controller(route) != controller) {
+        bail!(
+            "the routes to {prefix} have different controllers, which could not be brought back: use `ip route change`"
+        );
+    }
+    Ok(controller.map(str::to_owned))
 }
 
 /// The routes to exactly this prefix in the main table: more than one where they have different metrics.

@@ -1,5 +1,6 @@
 //! `pcc tcp unload`: unregisters pinned controllers.
 
+use super::before::Before;
 use super::connections;
 use super::namespaces::everywhere;
 use super::profiles::{controllers, known_profiles, names, profile};
@@ -63,10 +64,11 @@ fn tell_of_users(gone: &[Controller]) {
     let connections = connections::by_controller(&places);
     for controller in gone {
         for place in places.iter().filter(|place| place.default().is_ok_and(|default| default == controller.name())) {
+            let kept = Before::of(place, None).ok().and_then(|before| before.get());
             eprintln!(
                 "warning: {controller} is still the default of {place}, whose new connections use the unloaded \
                  programs, until: {}",
-                place.command("cubic")
+                place.command(&kept.unwrap_or_else(|| place.other_than_ours()))
             );
         }
         if let Some(count) = connections.get(controller.name()) {

@@ -38,14 +38,51 @@ fn the_default_of_a_namespace_changes_and_comes_back() {
 }
 
 #[test]
+fn what_was_before_is_known_however_often_it_is_set() {
+    let Some(_machine) = machine() else { return };
+    let _loader = loader(&[]);
+    let host = Named::new();
+    let of_host = |arguments: &[&str]| tcp(&[&["default", "--netns", &host.name], arguments].concat(), 0);
+    of_host(&["reno"]);
+    for controller in ["vivace-latency", "vivace-latency", "allegro"] {
+        let changed = of_host(&[controller]);
+        assert_eq!(changed.lines()[1], format!("back: sudo pcc tcp default reno --netns {}", host.name));
+    }
+    let restored = of_host(&["--restore"]);
+    assert!(restored.lines()[0].ends_with(": reno, was pcc_allegro"), "{:?}", restored.lines());
+    assert_eq!(host.default(), "reno");
+    let again = of_host(&["--restore"]);
+    assert!(again.lines()[0].ends_with("reno, which isn't PCC: nothing to bring back"), "{:?}", again.lines());
+    tcp(&["default", "allegro", "--restore"], 2);
+}
+
+#[test]
+fn what_isnt_allowed_in_a_namespace_says_so() {
+    let Some(_machine) = machine() else { return };
+    let host = Named::new();
+    let read = |name: &str| {
+        let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/tcp_{name}_congestion_control")).unwrap();
+        text.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let allowed = host.namespace.run(|| Ok(read("allowed"))).unwrap();
+    let Some(other) = read("available").into_iter().find(|name| !allowed.contains(name)) else {
+        return println!("skipped: all controllers of this machine are allowed");
+    };
+    let refused = tcp(&["default", &other, "--netns", &host.name], 1).stderr();
+    let expected = format!("allows only {}; choose one of these", allowed.join(" "));
+    assert!(refused.contains(&expected) && !refused.contains("needs root"), "{refused}");
+}
+
+#[test]
 fn unloading_tells_whose_default_it_still_is() {
     let Some(_machine) = machine_that_pins() else { return };
     tcp(&["load", "--pin"], 0);
     let host = Named::new();
+    let before = host.default();
     tcp(&["default", "allegro", "--netns", &host.name], 0);
     let mut connection = host.connect();
     let unloaded = tcp(&["unload"], 0).stderr();
-    assert!(unloaded.contains(&format!("sudo pcc tcp default cubic --netns {}", host.name)), "{unloaded}");
+    assert!(unloaded.contains(&format!("sudo pcc tcp default {before} --netns {}", host.name)), "{unloaded}");
     assert!(unloaded.contains("2 connections use pcc_allegro"), "{unloaded}");
     assert!(!is_available("pcc_allegro"));
     connection.works();
