@@ -16,15 +16,36 @@ pub fn name() -> String {
 
 /// A command line with this name in place of [`NAME`], in its examples too.
 pub fn renamed(command: Command, name: &str) -> Command {
-    if name == NAME { command } else { with_texts(command, name).name(name.to_owned()) }
+    if name == NAME {
+        return command;
+    }
+    let subcommands: Vec<String> = command.get_subcommands().map(|inner| inner.get_name().to_owned()).collect();
+    with_texts(command, &|text| in_text(text, name, &subcommands)).name(name.to_owned())
 }
 
-fn with_texts(command: Command, name: &str) -> Command {
-    let changed = |text: Option<&StyledStr>| {
-        let text = text?.to_string();
-        let words = [" ", "`", "(", "'"].map(|before| (format!("{before}{NAME} "), format!("{before}{name} ")));
-        Some(words.iter().fold(text, |text, (old, new)| text.replace(old, new)))
-    };
+/// A text with this name wherever the command is meant, or one of its manual pages, and not a file or a crate.
+fn in_text(text: &str, name: &str, subcommands: &[String]) -> String {
+    let mut parts = text.split(NAME);
+    let mut changed = parts.next().unwrap_or_default().to_owned();
+    let mut last = changed.chars().next_back();
+    for part in parts {
+        let begins = !last.is_some_and(|before| before.is_alphanumeric() || "_-/.".contains(before));
+        let page = |rest: &str| subcommands.iter().any(|inner| rest.starts_with(inner.as_str()));
+        let ends = match part.chars().next() {
+            Some('.') => part[1..].chars().next().is_none_or(|after| after == '1' || !after.is_alphanumeric()),
+            Some('-') => page(&part[1..]),
+            Some(after) => !after.is_alphanumeric() && after != '_' && after != '/',
+            None => true,
+        };
+        changed += if begins && ends { name } else { NAME };
+        changed += part;
+        last = part.chars().next_back().or_else(|| NAME.chars().next_back());
+    }
+    changed
+}
+
+fn with_texts(command: Command, change: &dyn Fn(&str) -> String) -> Command {
+    let changed = |text: Option<&StyledStr>| Some(change(&text?.to_string()));
     let about = changed(command.get_about());
     let long_about = changed(command.get_long_about());
     let after = changed(command.get_after_help());
@@ -39,7 +60,7 @@ fn with_texts(command: Command, name: &str) -> Command {
         }
         arg
     });
-    let mut command = command.mut_subcommands(|command| with_texts(command, name));
+    let mut command = command.mut_subcommands(|command| with_texts(command, change));
     // A text that isn't there must not become an empty one.
     if let Some(text) = about {
         command = command.about(text);
@@ -60,6 +81,23 @@ fn with_texts(command: Command, name: &str) -> Command {
 mod tests {
     use super::*;
     use clap::Arg;
+
+    #[test]
+    fn only_the_command_gets_the_name() {
+        let subcommands = ["send", "lab"].map(str::to_owned);
+        for (text, expected) in [
+            ("pcc send, `pcc`: pcc", "other send, `other`: other"),
+            ("pcc\npcc.1 pcc. pcc.toml", "other\nother.1 other. pcc.toml"),
+            ("man pcc-send, pcc-lab-run.1", "man other-send, other-lab-run.1"),
+            (
+                "pcc-cli crates/pcc-cli ~/.config/pcc/receiver pcc/x",
+                "pcc-cli crates/pcc-cli ~/.config/pcc/receiver pcc/x",
+            ),
+            ("pcc1aeb pccs4t pcc_vivace pccx xpcc PCC", "pcc1aeb pccs4t pcc_vivace pccx xpcc PCC"),
+        ] {
+            assert_eq!(in_text(text, "other", &subcommands), expected);
+        }
+    }
 
     #[test]
     fn examples_have_the_name_too() {
