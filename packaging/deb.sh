@@ -1,9 +1,13 @@
 #!/bin/sh
 # Builds the Debian package, with `pcc tcp`, into target/debian; options go to cargo-deb.
 #
-# Needs clang, libelf-dev, zlib1g-dev, dpkg-dev, and: cargo install --locked cargo-deb@3.8.0
+# Needs clang, make, pkg-config, libelf-dev, zlib1g-dev, dpkg-dev, and: cargo install --locked cargo-deb@3.8.0
 set -eu
 cd "$(dirname "$0")/.."
+if ! command -v cargo-deb > /dev/null; then
+    echo "cargo-deb is missing: cargo install --locked cargo-deb@3.8.0" >&2
+    exit 1
+fi
 cargo build --release --locked --package pcc-cli --features tcp
 release=${CARGO_TARGET_DIR:-target}/release
 files=$release/deb
@@ -16,4 +20,7 @@ gzip --best --no-name "$files/man/"*
 for shell in bash zsh fish; do
     "$files/pcc-transport" completions "$shell" > "$files/pcc-transport.$shell"
 done
+packaging/units.sh pcc-transport "$files/units"
+packaging/notices.sh > "$files/third-party-notices"
+gzip --best --no-name "$files/third-party-notices"
 exec cargo deb --no-build --strip --package pcc-cli "$@"
