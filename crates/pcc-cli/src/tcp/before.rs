@@ -1,9 +1,9 @@
 //! What a default was before PCC: kept until it is brought back, or the machine restarts.
 
 use super::namespaces::Place;
+use super::profiles::is_ours;
 use super::route::Prefix;
 use anyhow::Context;
-use pcc_tcp::kernel::Controller;
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -50,11 +50,6 @@ impl Before {
             },
         }
     }
-}
-
-/// Whether the controller of this name is PCC.
-pub fn is_ours(name: &str) -> bool {
-    Controller::ALL.iter().any(|controller| controller.name() == name)
 }
 
 #[cfg(test)]

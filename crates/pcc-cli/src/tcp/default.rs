@@ -1,8 +1,8 @@
 //! `pcc tcp default`: the controller of programs that don't choose one.
 
-use super::before::{Before, is_ours};
+use super::before::Before;
 use super::namespaces::Place;
-use super::profiles::known_profiles;
+use super::profiles::{is_ours, known_profiles};
 use super::route::{Prefix, controller_of, set_controller};
 use crate::called;
 use crate::output::show;

@@ -1,6 +1,6 @@
 //! Network namespaces: this one, those that `ip netns` has names for, and those of processes.
 
-use super::before::is_ours;
+use super::profiles::is_ours;
 use crate::called;
 use anyhow::Context;
 use pcc_emulator::host::Namespace;

@@ -21,3 +21,8 @@ pub fn names(controllers: &[Controller]) -> String {
 pub fn known_profiles() -> String {
     Controller::ALL.map(Controller::profile).join(", ")
 }
+
+/// Whether the controller of this name is PCC.
+pub fn is_ours(name: &str) -> bool {
+    Controller::ALL.iter().any(|controller| controller.name() == name)
+}

@@ -10,6 +10,7 @@ use rustix::net::sockopt::tcp_congestion;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -128,6 +129,14 @@ impl Named {
 
 impl Drop for Named {
     fn drop(&mut self) {
+        // What `pcc tcp default` keeps of it.
+        if let Ok(namespace) = fs::metadata(self.path()) {
+            let kept = format!("default-{}", namespace.ino());
+            let files = fs::read_dir("/run/pcc").into_iter().flatten().flatten();
+            for file in files.filter(|file| file.file_name().to_string_lossy().starts_with(&kept)) {
+                let _ = fs::remove_file(file.path());
+            }
+        }
         let _ = umount2(&self.path(), MntFlags::MNT_DETACH);
         let _ = fs::remove_file(self.path());
     }
