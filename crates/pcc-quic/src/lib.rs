@@ -26,6 +26,7 @@ mod transport;
 mod waits;
 pub mod windows;
 
+pub use noq;
 pub use pcc;
 
 pub use algorithm::{Algorithm, UnknownAlgorithm};
