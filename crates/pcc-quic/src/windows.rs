@@ -1,29 +1,36 @@
 //! Flow control windows that follow the path.
 //!
-//! Flow control must never be what limits a transfer, yet a window is memory that a peer may fill, or that an
-//! application may write ahead. So the windows start at [`START`] and grow to four times what the connection
-//! carried in the latest round trip: twice what start-up, which doubles each round trip, sends in the next one, and
-//! twice that because new credit takes a while to take effect.
+//! Flow control must never be what limits a transfer. But a window is memory that a peer may fill, or that an application may fill
+//! before anything is sent. So the windows start at [`START`] and grow to four times what the connection carried in the
+//! latest round trip. A factor of two is for start-up, which sends twice as much in each round trip as in the one before, and
+//! another one for the time until new credit takes effect.
 
-use noq::{Connection, VarInt};
-use std::collections::VecDeque;
+use futures_core::Stream;
+use noq::{Connection, PathEvents, PathId, VarInt};
+use noq_proto::PathEvent;
+use std::collections::{BTreeSet, VecDeque};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 /// The window of a new connection, in bytes.
 pub const START: u64 = 4 << 20;
 
-/// A sensible bound of a window, in bytes: four times 1.3 Gbit/s x 200 ms.
+/// A sensible largest window, in bytes: four times 1.3 Gbit/s x 200 ms.
 pub const CAP: u64 = 128 << 20;
 
-/// How much more than the last round trip's bytes a window holds.
+/// A window holds this many times the bytes of the last round trip.
 const HEADROOM: u64 = 4;
 
-/// Decides on the size of the windows; sans-IO.
+/// The round-trip time that is assumed before a path tells its own.
+const INITIAL_RTT: Duration = Duration::from_millis(100);
+
+/// Decides on the size of the windows, without I/O.
 #[derive(Clone, Debug)]
 pub struct Windows {
     size: u64,
     cap: u64,
-    /// Total bytes at each update, back to one round trip ago.
+    /// When each update of the last round trip was, and the total of bytes then.
     totals: VecDeque<(Instant, u64)>,
 }
 
@@ -43,9 +50,11 @@ impl Windows {
         self.size
     }
 
-    /// Takes in how many bytes the connection has carried up to `now`; returns the new size if it has grown.
+    /// Takes in how many bytes the connection has carried up to `now`, and its round-trip time. Returns the new size in bytes if it
+    /// has grown.
     ///
-    /// Call it at least every [`interval`](Self::interval).
+    /// Call it at least every [`interval`](Self::interval). With several paths, `rtt` is the longest of theirs: a window has to hold what is in
+    /// flight on all of them.
     pub fn update(&mut self, now: Instant, rtt: Duration, total_bytes: u64) -> Option<u64> {
         self.totals.push_back((now, total_bytes));
         while self.totals.get(1).is_some_and(|&(at, _)| now.saturating_duration_since(at) >= rtt) {
@@ -53,7 +62,7 @@ impl Windows {
         }
         let (_, before) = *self.totals.front()?;
         let wanted = total_bytes.saturating_sub(before).saturating_mul(HEADROOM).min(self.cap);
-        // In steps, or the peer would be told of each byte more.
+        // It grows by half at least, or the peer would be told of every byte more.
         if wanted <= self.size {
             return None;
         }
@@ -61,34 +70,69 @@ impl Windows {
         Some(self.size)
     }
 
-    /// How often to look, in a path with this round-trip time.
+    /// The time from one update to the next, for a path with this round-trip time; the shortest, if there are several paths.
     pub fn interval(rtt: Duration) -> Duration {
         (rtt / 4).clamp(Duration::from_millis(5), Duration::from_millis(100))
     }
 }
 
-/// Lets the windows of `connection` follow its path, up to `cap` bytes each, until it closes.
+/// Lets the windows of `connection` follow its paths, up to `cap` bytes each, until it closes.
 ///
-/// Both ends of a connection should do so, each for what it sends and receives. It is a task of its own: spawned with
-/// [`tokio::spawn`], it does not keep the connection open. The window of a single stream can't be changed once the
-/// connection is up (`TransportConfig::stream_receive_window`): split large data over several streams.
+/// Both ends of a connection should do so, each for what it sends and receives. The future is meant for a task of its own
+/// ([`tokio::spawn`]); it doesn't keep the connection open. Call this before you open more paths: it doesn't know of those that were opened before.
+///
+/// The window of a single stream can't be changed once the connection is up (`TransportConfig::stream_receive_window`), so
+/// split large data over several streams.
 pub fn follow_path(connection: &Connection, cap: u64) -> impl Future<Output = ()> + Send + 'static {
-    let weak = connection.weak_handle();
+    let (weak, mut paths) = (connection.weak_handle(), Paths::new(connection));
     async move {
         let mut windows = Windows::new(cap);
         while let Some(connection) = weak.upgrade() {
             if connection.close_reason().is_some() {
                 break;
             }
-            let rtt = connection.rtt(noq::PathId::ZERO).unwrap_or(Duration::from_millis(100));
+            paths.update(&connection);
             let stats = connection.stats();
             let total = stats.udp_tx.bytes.saturating_add(stats.udp_rx.bytes);
-            if let Some(size) = windows.update(tokio::time::Instant::now().into_std(), rtt, total) {
+            if let Some(size) = windows.update(tokio::time::Instant::now().into_std(), paths.longest, total) {
                 connection.set_send_window(size);
                 connection.set_receive_window(VarInt::from_u64(size).unwrap_or(VarInt::MAX));
             }
             drop(connection);
-            tokio::time::sleep(Windows::interval(rtt)).await;
+            tokio::time::sleep(Windows::interval(paths.shortest)).await;
+        }
+    }
+}
+
+/// The paths of a connection.
+#[derive(Debug)]
+struct Paths {
+    events: PathEvents,
+    open: BTreeSet<PathId>,
+    /// The shortest and the longest round-trip time of the open paths, or of the last that there were.
+    shortest: Duration,
+    longest: Duration,
+}
+
+impl Paths {
+    fn new(connection: &Connection) -> Paths {
+        let (events, open) = (connection.path_events(), BTreeSet::from([PathId::ZERO]));
+        Paths { events, open, shortest: INITIAL_RTT, longest: INITIAL_RTT }
+    }
+
+    fn update(&mut self, connection: &Connection) {
+        // Nobody is to be woken: this is called often enough.
+        let mut cx = Context::from_waker(Waker::noop());
+        while let Poll::Ready(Some(event)) = Pin::new(&mut self.events).poll_next(&mut cx) {
+            match event {
+                Ok(PathEvent::Established { id, .. }) => _ = self.open.insert(id),
+                Ok(PathEvent::Abandoned { id, .. }) => _ = self.open.remove(&id),
+                _ => {}
+            }
+        }
+        let round_trips = || self.open.iter().filter_map(|path| connection.rtt(*path));
+        if let (Some(shortest), Some(longest)) = (round_trips().min(), round_trips().max()) {
+            (self.shortest, self.longest) = (shortest, longest);
         }
     }
 }
@@ -96,6 +140,70 @@ pub fn follow_path(connection: &Connection, cap: u64) -> impl Future<Output = ()
 #[cfg(test)]
 mod tests {
     use super::*;
+    use noq::rustls::RootCertStore;
+    use noq::rustls::pki_types::PrivatePkcs8KeyDer;
+    use noq::{ClientConfig, Endpoint, ServerConfig, TransportConfig};
+    use noq_proto::PathStatus;
+    use std::net::Ipv4Addr;
+    use std::sync::Arc;
+
+    /// A client and its connection, which may have several paths, to a server that accepts one.
+    async fn connect() -> (Endpoint, Connection) {
+        let mut transport = TransportConfig::default();
+        transport.max_concurrent_multipath_paths(4);
+        let transport = Arc::new(transport);
+        let certificate = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+        let key = PrivatePkcs8KeyDer::from(certificate.signing_key.serialize_der());
+        let certificate = certificate.cert.der().clone();
+        let mut config = ServerConfig::with_single_cert(vec![certificate.clone()], key.into()).expect("valid");
+        config.transport_config(transport.clone());
+        let server = Endpoint::server(config, (Ipv4Addr::LOCALHOST, 0).into()).expect("loopback has free ports");
+        let address = server.local_addr().expect("bound");
+        tokio::spawn(async move {
+            let connection = server.accept().await.expect("the endpoint is open").await.expect("accepts");
+            connection.closed().await;
+        });
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate).expect("valid");
+        let mut config = ClientConfig::with_root_certificates(Arc::new(roots)).expect("valid");
+        config.transport_config(transport);
+        let client = Endpoint::client((Ipv4Addr::LOCALHOST, 0).into()).expect("loopback has free ports");
+        let connection = client.connect_with(config, address, "localhost").expect("valid").await.expect("connects");
+        (client, connection)
+    }
+
+    async fn follow_paths() {
+        let (_client, connection) = connect().await;
+        let mut paths = Paths::new(&connection);
+        paths.update(&connection);
+        let first = connection.rtt(PathId::ZERO).expect("the path exists");
+        assert_eq!((paths.shortest, paths.longest), (first, first));
+
+        let address = connection.path(PathId::ZERO).expect("it exists").remote_address().expect("it is open");
+        let second = loop {
+            // The server first has to say that it allows it.
+            match connection.open_path(address, PathStatus::Available).await {
+                Ok(path) => break path.id(),
+                Err(_) => tokio::time::sleep(Duration::from_millis(1)).await,
+            }
+        };
+        paths.update(&connection);
+        assert_eq!(paths.open, BTreeSet::from([PathId::ZERO, second]));
+        assert!(paths.shortest <= paths.longest);
+
+        connection.path(PathId::ZERO).expect("it exists").close().expect("another one is open");
+        while paths.open.contains(&PathId::ZERO) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            paths.update(&connection);
+        }
+        let second = connection.rtt(second).expect("the path exists");
+        assert_eq!((paths.shortest, paths.longest), (second, second));
+    }
+
+    #[tokio::test]
+    async fn all_paths_that_exist_are_followed() {
+        tokio::time::timeout(Duration::from_secs(60), follow_paths()).await.expect("paths come and go at once");
+    }
 
     /// A sender that doubles each round trip from 10 packets, up to `bytes_per_sec`: the largest share of the window
     /// that is ever in flight, one round trip after the window was set.
