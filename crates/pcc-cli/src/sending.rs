@@ -42,12 +42,6 @@ impl Sending {
                 weighted.join(", ")
             )));
         }
-        Ok(Transport {
-            algorithm,
-            max_rate: self.max_rate,
-            weight: self.weight,
-            seed: fastrand::u64(..),
-            ..Transport::default()
-        })
+        Ok(Transport { algorithm, max_rate: self.max_rate, weight: self.weight, ..Transport::default() })
     }
 }

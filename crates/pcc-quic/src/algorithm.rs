@@ -16,6 +16,7 @@ use std::str::FromStr;
 /// # Ok::<(), pcc_quic::UnknownAlgorithm>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Algorithm {
     /// PCC with the constants of a profile.
     Pcc(&'static Entry),
@@ -29,11 +30,11 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// The algorithms that come with noq.
-    pub const OF_NOQ: [Algorithm; 3] = [Algorithm::Cubic, Algorithm::NewReno, Algorithm::Bbr3];
+    pub const OF_NOQ: &'static [Algorithm] = &[Algorithm::Cubic, Algorithm::NewReno, Algorithm::Bbr3];
 
     /// All of them, in the order in which they are shown.
     pub fn all() -> impl Iterator<Item = Algorithm> {
-        profiles::LIST.iter().rev().map(Algorithm::Pcc).chain(Algorithm::OF_NOQ)
+        profiles::LIST.iter().rev().map(Algorithm::Pcc).chain(Algorithm::OF_NOQ.iter().copied())
     }
 
     /// All names, as help and errors show them.
@@ -51,7 +52,7 @@ impl Algorithm {
         }
     }
 
-    /// The constants of one of ours, `None` for those of noq.
+    /// The constants of an algorithm of ours, `None` for one of noq.
     pub fn profile(self) -> Option<Profile> {
         match self {
             Algorithm::Pcc(entry) => Some(entry.profile()),
@@ -86,9 +87,9 @@ pub struct UnknownAlgorithm(String);
 impl FromStr for Algorithm {
     type Err = UnknownAlgorithm;
 
-    /// By its name, or an alias of its profile.
+    /// The algorithm with this name, or this alias of a profile.
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let of_noq = || Algorithm::OF_NOQ.into_iter().find(|algorithm| algorithm.name() == name);
+        let of_noq = || Algorithm::OF_NOQ.iter().copied().find(|algorithm| algorithm.name() == name);
         let found = profiles::entry(name).map(Algorithm::Pcc).or_else(of_noq);
         found.ok_or_else(|| UnknownAlgorithm(name.to_owned()))
     }

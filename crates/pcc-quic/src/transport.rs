@@ -7,7 +7,7 @@ use pcc::{InitialWindows, Observer, Profile, Rate, Weight};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Long enough for an outage of 40 s with a round trip of seconds.
+/// A connection survives an outage of 40 s on a path whose round trip takes seconds.
 const IDLE_TIMEOUT: VarInt = VarInt::from_u32(90_000); // ms
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
@@ -18,33 +18,36 @@ const STREAM_WINDOW: VarInt = VarInt::from_u32(1 << 20);
 /// Streams that a peer may have open at once: more than fit into the largest window.
 const STREAMS: VarInt = VarInt::from_u32(1024);
 
-/// Acknowledgements come sooner than this: it only bounds how soon the loss of the last packets is noticed.
+/// Acknowledgements come sooner than this. It only matters for how soon the loss of the last packets is noticed.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(5);
 
-/// Out of order by this many packets is no loss: 2 ms of jitter at 6 Gbit/s. By time, 9/8 of a round trip is.
+/// A packet isn't declared lost before this many later ones have been acknowledged, so that 2 ms of jitter at 6 Gbit/s do no harm. Mostly the other
+/// criterion decides, that 9/8 of a round trip have passed.
 const PACKET_THRESHOLD: u32 = 1000;
 
-/// What a connection should run with; [`Transport::config`] turns it into noq's configuration.
+/// What a connection runs with; [`Transport::config`] makes noq's configuration of it.
 #[derive(Clone, Debug, Default)]
 pub struct Transport {
     /// The congestion controller.
     pub algorithm: Algorithm,
-    /// A rate to stay below, `None` for no limit.
+    /// The rate not to exceed, `None` for no limit.
     pub max_rate: Option<Rate>,
-    /// The weight among connections of its kind, `None` for 1. Only algorithms that [have one](Algorithm::has_weight) follow it.
+    /// The weight among connections that share a bottleneck, `None` for 1. Algorithms that [have none](Algorithm::has_weight) ignore it.
     pub weight: Option<Weight>,
-    /// Counts the connections of applications that it carries, each of which brings an initial window of its own, as in a proxy. Algorithms of ours
-    /// with a window follow it, but for the scavenger.
+    /// Counts the connections of applications that this connection carries, as in a proxy: each of them brings an initial window of its own.
+    /// Clones share one count, so give each connection a count of its own (`InitialWindows::default()`): otherwise one of them
+    /// would take the windows that were announced for another. `queue-target` and `bulk` follow it, other algorithms ignore it.
     pub initial_windows: InitialWindows,
-    /// The seed of the controller's random choices.
-    pub seed: u64,
+    /// The seed of the controller's random choices, so that a run can be repeated. With `None` each configuration draws one, because flows that
+    /// start together must not probe in step. noq's own algorithms ignore it.
+    pub seed: Option<u64>,
 }
 
 impl Transport {
-    /// noq's configuration with the controller, acknowledgement frequency, loss detection and windows set to fit it.
+    /// noq's configuration with this controller, and with acknowledgement frequency, loss detection and windows that suit it.
     ///
-    /// noq's own controllers get noq's defaults for all that bears on congestion control, and the same windows as ours.
-    /// The windows then have to [follow the path](windows::follow_path).
+    /// With noq's own controllers, the frequency of acknowledgements and loss detection are noq's defaults, and the windows are
+    /// the same as for ours. Windows must [follow the path](windows::follow_path) if it may hold more than [`windows::START`].
     pub fn config(&self) -> TransportConfig {
         self.config_of(Factory::profile)
     }
@@ -58,32 +61,41 @@ impl Transport {
     }
 
     fn config_of(&self, make: impl FnOnce(Profile) -> Factory) -> TransportConfig {
+        if let Some(factory) = self.factory(make) {
+            return Transport::config_with(factory);
+        }
         let mut config = base();
-        match (self.algorithm, self.algorithm.profile()) {
-            (_, Some(mut profile)) => {
-                if let Some(weighted) = self.weight.clone().and_then(|weight| profile.clone().with_weight(weight)) {
-                    profile = weighted;
-                }
-                if let Some(carrying) = profile.clone().with_initial_windows(self.initial_windows.clone()) {
-                    profile = carrying;
-                }
-                let mut factory = make(profile).with_seed(self.seed);
-                if let Some(max) = self.max_rate {
-                    factory = factory.with_max_rate(max);
-                }
-                return Transport::config_with(factory);
+        match self.algorithm {
+            Algorithm::NewReno => config.congestion_controller_factory(Arc::new(NewRenoConfig::default())),
+            Algorithm::Bbr3 => config.congestion_controller_factory(Arc::new(Bbr3Config::default())),
+            Algorithm::Cubic | Algorithm::Pcc(_) => {
+                config.congestion_controller_factory(Arc::new(CubicConfig::default()))
             }
-            (Algorithm::NewReno, _) => config.congestion_controller_factory(Arc::new(NewRenoConfig::default())),
-            (Algorithm::Bbr3, _) => config.congestion_controller_factory(Arc::new(Bbr3Config::default())),
-            _ => config.congestion_controller_factory(Arc::new(CubicConfig::default())),
         };
         config.max_outgoing_bytes_per_second(self.max_rate.map(|rate| rate.bytes_per_sec() as u64));
         config
     }
 
-    /// noq's configuration for the controllers of `factory`, set in the same way.
+    /// The factory of the algorithm's controllers; `None` for an algorithm of noq. `make` makes it of a profile.
+    fn factory(&self, make: impl FnOnce(Profile) -> Factory) -> Option<Factory> {
+        let plain = self.algorithm.profile()?;
+        let weighted = match &self.weight {
+            Some(weight) => plain.clone().with_weight(weight.clone()).unwrap_or(plain),
+            None => plain,
+        };
+        let mut factory = make(weighted.clone().with_initial_windows(self.initial_windows.clone()).unwrap_or(weighted));
+        if let Some(seed) = self.seed {
+            factory = factory.with_seed(seed);
+        }
+        if let Some(max) = self.max_rate {
+            factory = factory.with_max_rate(max);
+        }
+        Some(factory)
+    }
+
+    /// noq's configuration for the controllers of `factory`, with all else as [`config`](Self::config) sets it for ours.
     pub fn config_with(factory: Factory) -> TransportConfig {
-        // An acknowledgement at once for what the receiver reads at once: an undistorted RTT sample.
+        // The receiver acknowledges at once what it has read at once, so that no wait of its own gets into the round-trip time.
         let mut acks = AckFrequencyConfig::default();
         acks.ack_eliciting_threshold(VarInt::from_u32(0));
         acks.reordering_threshold(VarInt::from_u32(1));
@@ -108,4 +120,40 @@ fn base() -> TransportConfig {
     config.max_idle_timeout(Some(IdleTimeout::from(IDLE_TIMEOUT)));
     config.keep_alive_interval(Some(KEEP_ALIVE));
     config
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use noq_proto::congestion::ControllerFactory;
+    use pcc::Event;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::time::Instant;
+
+    #[derive(Debug)]
+    struct Silent;
+
+    impl Observer for Silent {
+        fn on_event(&mut self, _: &Event) {}
+    }
+
+    /// The seed that the first controller of a configuration gets.
+    fn first_seed(seed: Option<u64>) -> u64 {
+        let first = Arc::new(AtomicU64::new(0));
+        let noted = first.clone();
+        let observe = move |start: &Start| {
+            noted.store(start.seed, Ordering::Relaxed);
+            Box::new(Silent) as Box<dyn Observer>
+        };
+        let transport = Transport { seed, ..Transport::default() };
+        let factory = transport.factory(|profile| Factory::observed(profile, observe)).expect("an algorithm of ours");
+        Arc::new(factory).build(Instant::now(), 1200);
+        first.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn each_configuration_draws_a_seed_unless_it_is_given_one() {
+        assert_eq!([first_seed(Some(7)), first_seed(Some(7))], [7, 7]);
+        assert_ne!(first_seed(None), first_seed(None));
+    }
 }

@@ -25,7 +25,7 @@ const LATENESS_EVERY: Duration = Duration::from_millis(10);
 
 /// noq's configuration of either end.
 fn transport(algorithm: Algorithm, seed: u64, qlog: Option<&Qlog>) -> TransportConfig {
-    let transport = Transport { algorithm, seed, ..Transport::default() };
+    let transport = Transport { algorithm, seed: Some(seed), ..Transport::default() };
     let mut config = qlog.map_or_else(|| transport.config(), |qlog| qlog.config(&transport));
     quic::fix_mtu(&mut config, MTU);
     config

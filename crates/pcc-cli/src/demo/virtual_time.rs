@@ -67,6 +67,6 @@ pub fn run(
 fn transport(algorithm: Algorithm, seed: u64) -> TransportConfig {
     match pcc_baselines::constructor("bbr3").filter(|_| algorithm == Algorithm::Bbr3) {
         Some(build) => Transport::config_with(Factory::new(move |start| build(start.seed)).with_seed(seed)),
-        None => Transport { algorithm, seed, ..Transport::default() }.config(),
+        None => Transport { algorithm, seed: Some(seed), ..Transport::default() }.config(),
     }
 }

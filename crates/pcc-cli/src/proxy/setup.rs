@@ -68,8 +68,7 @@ impl Settings {
     /// read at once.
     pub fn config(&self, own: &Own) -> TransportConfig {
         let Own { weight, initial_windows } = own.clone();
-        let mut config =
-            Transport { weight, initial_windows, seed: fastrand::u64(..), ..self.transport.clone() }.config();
+        let mut config = Transport { weight, initial_windows, ..self.transport.clone() }.config();
         config.stream_receive_window(window(windows::CAP));
         config.datagram_receive_buffer_size(Some(DATAGRAMS));
         config.datagram_send_buffer_size(DATAGRAMS);

@@ -56,7 +56,6 @@ use crate::sending::Sending;
 use crate::signals;
 use anyhow::Context;
 use choice::{From, Welcome};
-use pcc_quic::Transport;
 use progress::{Event, Reporter};
 use rules::Rules;
 use rustix::fs::Mode;
@@ -247,15 +246,13 @@ pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
         if let Some(message) = &note {
             reporter.event(&Event::Note { message });
         }
-        // Random choices are made for each anew.
-        let transport = || Transport { seed: fastrand::u64(..), ..transport.clone() };
         let options = |ticket| sender::Options {
             paths: paths.clone(),
             selection: selection.clone(),
             strict,
             ticket,
             credentials: credentials.clone(),
-            transport: qlog.as_ref().map_or_else(|| transport().config(), |qlog| qlog.config(&transport())),
+            transport: qlog.as_ref().map_or_else(|| transport.config(), |qlog| qlog.config(&transport)),
             patience,
         };
         match <[String; 1]>::try_from(tickets) {

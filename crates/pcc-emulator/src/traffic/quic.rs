@@ -90,7 +90,7 @@ impl Control {
     ) -> TransportConfig {
         let recipe = match self {
             Control::Noq(algorithm) => {
-                return Transport { algorithm: *algorithm, seed, ..Transport::default() }.config();
+                return Transport { algorithm: *algorithm, seed: Some(seed), ..Transport::default() }.config();
             }
             Control::Lab(recipe) => recipe.clone(),
         };

@@ -25,5 +25,6 @@ pub(super) fn of_noq(name: &str) -> Option<Algorithm> {
 
 /// The names of noq's own controllers.
 pub(super) fn names_of_noq() -> String {
-    Algorithm::OF_NOQ.map(|algorithm| format!("{OF_NOQ}{algorithm}")).join(", ")
+    let names: Vec<_> = Algorithm::OF_NOQ.iter().map(|algorithm| format!("{OF_NOQ}{algorithm}")).collect();
+    names.join(", ")
 }

@@ -21,11 +21,13 @@ const FLOW: u32 = 0;
 static DATA: [u8; 1 << 16] = [0; 1 << 16];
 
 impl Bulk {
-    /// Runs with a named algorithm; the report has its monitor intervals, if it has such.
+    /// Runs with a named algorithm; the report has its monitor intervals, if it has such. A transport without a seed gets 0, so that each run
+    /// is the same.
     pub fn run(&self, transport: &Transport) -> BulkReport {
+        let seed = transport.seed.unwrap_or(0);
         match (transport.algorithm.profile(), transport.max_rate) {
-            (Some(profile), Some(max)) => self.run_profile(profile.with_max_rate(max), transport.seed),
-            (Some(profile), None) => self.run_profile(profile, transport.seed),
+            (Some(profile), Some(max)) => self.run_profile(profile.with_max_rate(max), seed),
+            (Some(profile), None) => self.run_profile(profile, seed),
             (None, _) => self.run_with(transport.config()),
         }
     }
@@ -69,7 +71,7 @@ struct World<'a> {
 
 impl<'a> World<'a> {
     fn new(setup: &'a Bulk, mut sender: TransportConfig) -> World<'a> {
-        let mut receiver = Transport::default().config();
+        let mut receiver = Transport { seed: Some(0), ..Transport::default() }.config();
         if let Some(mtu) = setup.mtu {
             for config in [&mut sender, &mut receiver] {
                 // Equal, or noq takes a burst of losses for a smaller path MTU.

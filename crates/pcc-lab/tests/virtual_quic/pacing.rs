@@ -62,7 +62,7 @@ fn a_debt_that_no_buffer_would_hold_is_dropped() {
 fn no_algorithm_exceeds_the_largest_rate() {
     let max = Rate::from_mbps(10.0);
     for algorithm in Algorithm::all() {
-        let report = wide().run(&Transport { algorithm, max_rate: Some(max), seed: 1, ..Transport::default() });
+        let report = wide().run(&Transport { algorithm, max_rate: Some(max), seed: Some(1), ..Transport::default() });
         for begin in (100..1900).step_by(50) {
             let sent = report.sent_rate(begin * MS, (begin + 100) * MS);
             // A burst of noq's own pacer, 10 packets, is a tenth of what passes in that time.
