@@ -1,11 +1,11 @@
-//! How many packets may leave back to back: learned from which of them get lost.
+//! Learns from losses how many packets may leave back to back.
 //!
-//! A queue that a burst overflows loses the packets at the burst's end; whatever else loses packets hits the first as often
-//! as the others. So bursts double for as long as no harm shows and longer ones are wanted, and are halved when it does. Then
-//! the next attempt waits, twice as long each time, until a length that did harm turns out to do none.
+//! If a burst overflows a queue, the packets at its end get lost. All other causes hit the first packet of a burst as often
+//! as the others. So the length of bursts doubles while longer ones are wanted and no harm shows, and is halved when harm shows. After harm the
+//! next attempt waits: a second at first, and twice as long each time, until a length that did harm turns out to do none.
 //!
-//! Losses while a queue stands that holds several bursts tell nothing: there the rate overflows it, and a full queue always
-//! loses the end of what comes at once.
+//! Losses don't count while the queue holds several bursts without draining (see `pacing`): there the rate overflows it, and a
+//! full queue always loses the end of what arrives at once.
 
 use pcc::Time;
 use std::time::Duration;
@@ -16,20 +16,21 @@ const FIRST: u32 = 4;
 /// The longest burst, in packets: 46 kB, where Linux sends up to 64 kB of paced TCP at once.
 const LONGEST: u32 = 32;
 
-/// So many bursts of a length are tried before it is doubled: enough to see harm that loses one in 64 of those behind the first.
+/// A length is doubled once this many bursts were tried: enough to see harm that loses one in 64 of the packets behind the first.
 const TRIAL: u64 = 1024;
 
-/// The shortest and longest time without a new attempt after harm.
+/// The shortest and the longest time from harm to the next attempt.
 const SHORTEST_HOLD: Duration = Duration::from_secs(1);
 const LONGEST_HOLD: Duration = Duration::from_secs(64);
 
-/// Judged is when so many of the others were lost, and so many of the first should have been if all were alike.
+/// Judge once at least 16 packets behind the first of a burst were lost, and 16 first packets would be expected to be lost if position
+/// made no difference.
 const EXPECTED: u64 = 16;
 
-/// It is harm if no more of them were: 1 % of a Poisson distribution around [`EXPECTED`].
+/// Harm, if at most 7 first packets were lost (1 % quantile of a Poisson distribution with mean 16).
 const HARM: u64 = 7;
 
-/// If more than one in so many packets is lost, it is the rate that overflows the queue, as in start-up.
+/// If more than one in this many packets is lost, it is the rate that overflows the queue, as in start-up.
 const OVERLOAD: u64 = 10;
 
 #[derive(Debug, Default)]
@@ -48,15 +49,19 @@ impl Count {
 /// What was learned about a path.
 #[derive(Debug)]
 pub(crate) struct Bursts {
+    /// The length of bursts, in packets.
     longest: u32,
-    /// How many bursts were sent since that was allowed.
+    /// How many bursts were tried since the length changed.
     tried: u64,
-    /// It isn't doubled before.
+    /// The length isn't doubled before.
     held_until: Time,
+    /// How long the next harm keeps the length from being doubled.
     hold: Duration,
     /// The last length that did harm.
     harmful: u32,
+    /// The first packets of bursts, since the last judgement or the last change of length.
     firsts: Count,
+    /// The packets behind the first, since then.
     others: Count,
 }
 
@@ -80,11 +85,11 @@ impl Bursts {
         self.longest
     }
 
-    /// At `now` it became known whether a packet was lost, that was the `first` of a burst or not. Bursts of `wanted` packets
-    /// would be sent if they may.
-    pub(crate) fn on_outcome(&mut self, now: Time, first: bool, lost: bool, wanted: f64) {
-        if first { &mut self.firsts } else { &mut self.others }.add(lost);
-        self.tried += u64::from(first);
+    /// At `now` it became known whether a packet was lost; `begins_burst` if it was the first of a burst. Bursts of `wanted` packets would be
+    /// sent if they did no harm.
+    pub(crate) fn on_outcome(&mut self, now: Time, begins_burst: bool, lost: bool, wanted: f64) {
+        if begins_burst { &mut self.firsts } else { &mut self.others }.add(lost);
+        self.tried += u64::from(begins_burst);
         if self.others.lost >= EXPECTED && self.others.lost * self.firsts.packets >= EXPECTED * self.others.packets {
             let (lost, packets) = (self.firsts.lost + self.others.lost, self.firsts.packets + self.others.packets);
             let harm = self.firsts.lost <= HARM && lost < packets / OVERLOAD;
@@ -111,8 +116,8 @@ impl Bursts {
 mod tests {
     use super::*;
 
-    /// The length after so many seconds of 10,000 packets each in bursts of the length allowed, of which those are lost
-    /// that `lose` says: it gets a packet's number and its place in the burst.
+    /// The length after each burst, over so many seconds of 10,000 packets each. `lose` says which packets are lost: it gets a packet's number
+    /// and its place in the burst.
     fn after(seconds: u64, lose: impl Fn(u64, u32) -> bool) -> Vec<u32> {
         let mut bursts = Bursts::default();
         let mut lengths = Vec::new();

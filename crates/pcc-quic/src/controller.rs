@@ -12,6 +12,7 @@ use pcc::{AckedPacket, CongestionControl, Ecn, LostPacket, Phase, Rate, SentPack
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::task::{Id, try_id};
 
 /// A packet whose outcome is still open when packets sent this many round trips later were acknowledged gets none: noq
 /// has thrown its keys away. It declares losses within 9/8 round trips.
@@ -52,6 +53,8 @@ struct State {
     /// An acknowledgement has arrived. What was sent before that is the handshake, or waited for it: the controller
     /// isn't told, or it would learn that a round trip's pause belongs to its rate.
     heard: bool,
+    /// The task that sends the packets of the connection.
+    task: Option<Id>,
     /// The latest time any call named.
     now: Time,
     /// Outcomes were reported since the last end of a batch.
@@ -141,6 +144,7 @@ impl State {
             mtu,
             max_rate: build.max_rate(),
             heard: false,
+            task: None,
             now,
             batch_open: false,
             frame: Vec::new(),
@@ -227,7 +231,7 @@ impl State {
     /// What the timer and the socket may do, with noq's times counting from `origin`.
     fn waits(&self, origin: Instant) -> Waits {
         let sent = origin + self.pacing.last_sent().since(Time::ZERO);
-        Waits { sent: Some(sent), collect: self.pacing.collect(), gather: self.pacing.gather() }
+        Waits { task: self.task, sent, collect: self.pacing.collect(), gather: self.pacing.gather() }
     }
 
     fn copy(&self) -> Copied {
@@ -253,6 +257,7 @@ impl Controller for Adapter {
             state.control.on_packet_sent(&SentPacket { time: now, number, bytes });
         }
         state.pacing.on_sent(now, bytes);
+        state.task = try_id();
         state.update_rate();
     }
 

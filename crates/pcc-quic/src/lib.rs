@@ -1,16 +1,19 @@
 //! PCC congestion control for QUIC connections of noq (and so iroh).
 //!
 //! [`Factory`] puts a controller under a connection by one line. [`Transport`] makes a whole noq configuration that suits
-//! it. For the rates to be met packet by packet, create endpoints with [`PreciseRuntime`]; and where a path may hold more
-//! than a few megabytes, let [`windows::follow_path`] keep flow control out of the way. [`Statistics`] tells a running
-//! connection's rate, round-trip time and loss.
+//! it. Endpoints that are made with [`PreciseRuntime`] send each packet when it is due. If a path may hold more than a few
+//! megabytes, [`windows::follow_path`] keeps flow control from limiting it. [`Statistics`] tells a running connection's rate,
+//! round-trip time and loss.
 //!
-//! Modules, each of which uses only those before it: `buffers`, `precise`, `waits`, `socket`, `runtime`, `queue`, `bursts`, `pacing`, `spaces`, `start`, `statistics`,
-//! `controller`, `factory`, `windows`, `algorithm`, `transport`.
+//! Modules, each of which uses only those before it: `buffers`, `precise`, `waits`, `common_wait`, `socket`, `runtime`, `queue`, `bursts`, `bucket`, `pacing`,
+//! `spaces`, `start`, `statistics`, `controller`, `factory`, `windows`, `algorithm`, `transport`.
 
 mod algorithm;
+mod bucket;
 mod buffers;
 mod bursts;
+#[cfg(target_os = "linux")]
+mod common_wait;
 mod controller;
 mod factory;
 mod pacing;

@@ -1,55 +1,57 @@
-//! Keeps noq's pacer from sending bursts, and its rate exact all the same.
+//! Keeps noq's pacer from sending long bursts, and lets it keep its rate exactly all the same.
 //!
-//! noq paces with a token bucket of 10 packets or 2 ms of the rate, whichever is more. When the sending task was held
-//! up, a full bucket leaves back to back: 17 packets at 100 Mbit/s, more than a shallow buffer holds. And what the
-//! task missed beyond the bucket's depth is never made up. Two measures, both through the one thing noq asks for
-//! before each packet, the pacing rate:
+//! noq paces with a token bucket of 10 packets or 2 ms of the rate, whichever is more (`bucket`). If the sending task was held
+//! up, the packets of a full bucket leave back to back: 17 at 100 Mbit/s, more than a shallow buffer holds. And what the
+//! task missed beyond the bucket's depth is never made up. Before each packet noq asks for the pacing rate, and by the answers
+//! [`Pacing`] does two things about that:
 //!
-//! * **Trim.** When the bucket's depth changes with the rate, noq cuts the credit down to the new depth. The rate that
-//!   belongs to a depth of `n` packets, answered once, so throws surplus credit away. That is safe only while the
-//!   next packet may leave at once whatever the rate, or it would be held back according to the low answer. So
-//!   [`Pacing`] tracks a lower bound of noq's credit, and trims only when that covers a packet.
-//! * **Make up.** [`Pacing`] keeps a schedule of its own, the bytes that the rate owes, and answers 3/2 of the rate
-//!   until they have left. A new rate starts a new schedule, since a past debt would falsify its measurement.
+//! * **Trim.** When the rate changes the bucket's depth, noq cuts the credit down to the new depth. To throw away surplus
+//!   credit, [`Pacing`] answers once with the rate that belongs to a depth of `n` packets. If the credit didn't cover the next
+//!   packet, noq would hold it back according to that low answer. So [`Pacing`] tracks a lower bound of noq's credit, and trims
+//!   only while that covers a packet.
+//! * **Make up.** [`Pacing`] counts the bytes that should have left by now but haven't, and answers 3/2 of the rate until they have.
+//!   When the rate changes it drops this debt, which would falsify what the controller measures of the new rate.
 //!
-//! On a path whose round trip bears it, a wake-up sends the packets of a whole wait (`waits`), as many as don't overflow a
-//! queue, going by what it held before (`queue`) and by which packets get lost (`bursts`).
+//! A wake-up sends all packets of the wait before it, where the round trip is long enough for one (`waits`). There are no more of them than
+//! the path's queue can take, going by the delays it was seen to cause (`queue`) and by which packets get lost (`bursts`).
 //!
-//! noq also holds back pure acknowledgements until a whole packet's credit is there, which delays them by milliseconds
-//! at the low rate of a receiver that never got to learn a better one. So after a **small** packet, which tells that
-//! there is no more data, the next one may leave at once, unless small packets alone exceed the rate.
+//! noq also holds back pure acknowledgements until there is credit for a full packet. At the low rate of a host that mostly
+//! receives, that would delay them by milliseconds. A **small** packet tells that there is no more data, so the one after it may
+//! leave at once, unless small packets alone exceed the rate.
 
+use crate::bucket;
 use crate::bursts::Bursts;
 use crate::queue::Queue;
 use crate::waits::{self, MIN_WAIT};
 use pcc::{Rate, Time};
 use std::time::Duration;
 
-/// A larger debt is cut to this much of the rate's time, in seconds, within the bounds below. While the sender was
-/// late the bottleneck may have idled, and what is made up then queues there: a debt must fit into a shallow buffer.
+/// The most that is made up: this much of the rate's time, in seconds, but at least so many packets, and at most so many wake-ups' worth. Made-up
+/// packets come on top of the rate, so they queue at the bottleneck: they must fit into a shallow buffer.
 const MAX_OWED: f64 = 0.005;
 const MIN_OWED_PACKETS: f64 = 4.0;
 const MAX_OWED_WAKES: f64 = 16.0;
 
-/// Small packets may be ahead of the schedule by this many full ones.
+/// Small packets may exceed what the rate allows by the bytes of this many full ones.
 const MAX_AHEAD_PACKETS: f64 = 10.0;
 
-/// The rate that doesn't hold a packet back, in bytes per second: 10 Gbit/s.
+/// The rate to answer so that noq doesn't hold a packet back, in bytes per second: 10 Gbit/s.
 const AT_ONCE: f64 = 1.25e9;
 
-/// How much faster a debt is made up.
+/// This many times the rate is sent while a debt is made up.
 const CATCH_UP: f64 = 1.5;
 
-/// A rate that differs by less still counts as the same one.
+/// A rate that differs by a smaller share than this counts as the same one.
 const SAME_RATE: f64 = 0.005;
 
-/// Packets wait for so many times the wait where the queue was seen to hold what comes meanwhile, and half as much again.
+/// A wake-up may collect up to this many times the usual wait, if the queue has been seen to hold 1.5 times what arrives
+/// meanwhile.
 const MOST_WAITS: u32 = 3;
 
-/// A queue that stands at so many bursts is overflown by the rate, not by one of them.
+/// If a queue that holds this many bursts doesn't drain, it is the rate that overflows it, not one of them.
 const ROOMY: u32 = 4;
 
-/// The share of the credit that noq's bucket earns for sure; it rounds down to whole bytes at each look.
+/// The share of the rate that noq's bucket earns for sure: it rounds down to whole bytes each time that it is asked.
 const SURE: f64 = 0.98;
 
 /// The pacing rates to answer noq with. Amounts are in bytes, rates in bytes per second.
@@ -60,46 +62,48 @@ pub(crate) struct Pacing {
     rate: f64,
     queue: Queue,
     bursts: Bursts,
-    /// Whether packets may wait for each other at all.
+    /// Whether the controller lets packets wait for each other ([`CongestionControl::allows_bursts`](pcc::CongestionControl::allows_bursts)).
     bursts_allowed: bool,
-    /// What was learned of them: the shortest round trip, the deepest queue, the longest burst.
+    /// What `wakes` was computed from: the shortest round trip, the deepest queue, the longest burst.
     path: (Duration, Duration, u32),
-    /// What follows from all of these, which change once for many packets.
+    /// Computed anew when `path`, `rate` or `mtu` changes, which is once for many packets.
     wakes: Wakes,
     /// When `due` was last brought up to date.
     updated: Time,
     /// What the rate has earned since the last packet.
     due: f64,
-    /// What should have left up to the last packet but hadn't; negative if the sender is early.
+    /// What should have left when the last packet did, but hadn't. Negative if more had left.
     owed: f64,
     last_sent: Time,
-    /// The last packet was small, and the next one needn't wait.
+    /// The last packet was small, so the next one needn't wait.
     at_once: bool,
     /// The lowest rate answered since the last packet.
     lowest: f64,
-    /// What noq's bucket held at least, after the last packet.
+    /// A lower bound of what noq's bucket held after the last packet.
     credit: f64,
-    /// The depth to trim noq's bucket to before the next packet.
+    /// The depth to which noq's bucket is trimmed before the next packet.
     trim: Option<f64>,
 }
 
-/// What a wake-up sends.
+/// What a wake-up of the sending task sends, and how long such wake-ups may be put off.
 #[derive(Clone, Copy, Debug)]
 struct Wakes {
-    /// The fewest packets: one up to about 300 Mbit/s, then as many as the shortest wait makes necessary.
+    /// The packets of the shortest wait between two wake-ups: one up to about 300 Mbit/s.
     least: f64,
-    /// Those of a wait that the round trip bears.
+    /// The packets of the longest wait that round trip and queue allow.
     wanted: f64,
-    /// As many of them as the path bears.
+    /// The packets sent: `wanted`, or fewer if longer bursts get lost, but not fewer than `least`.
     packets: f64,
+    /// How long packets to send may be collected.
     collect: Duration,
+    /// How long packets that arrive may wait until they are read.
     gather: Duration,
 }
 
 impl Wakes {
-    fn new(rate: f64, mtu: f64, queue: &Queue, bursts: &Bursts, allowed: bool) -> Wakes {
+    fn new(rate: f64, mtu: f64, queue: &Queue, bursts: &Bursts, bursts_allowed: bool) -> Wakes {
         let packets_in = |wait: Duration| (rate * wait.as_secs_f64() / mtu).round();
-        let wait = if allowed { waits::bearable(queue.shortest()) } else { Duration::ZERO };
+        let wait = if bursts_allowed { waits::longest(queue.shortest()) } else { Duration::ZERO };
         let gather = (queue.deepest() * 2 / 3).clamp(wait, MOST_WAITS * wait);
         let least = packets_in(MIN_WAIT).max(1.0);
         let wanted = packets_in(gather);
@@ -131,7 +135,7 @@ impl Pacing {
         }
     }
 
-    /// The same, where packets wait for each other only if that is `allowed`.
+    /// The same for a controller that allows bursts or doesn't.
     pub(crate) fn with_bursts(mut self, allowed: bool) -> Pacing {
         self.bursts_allowed = allowed;
         self.follow_path();
@@ -164,7 +168,7 @@ impl Pacing {
         self.wakes = Wakes::new(self.rate, self.mtu, &self.queue, &self.bursts, self.bursts_allowed);
     }
 
-    /// Drops the debt, because something else than lateness held packets back.
+    /// Drops the debt, because it wasn't a late wake-up that held packets back.
     pub(crate) fn forgive(&mut self) {
         self.owed = self.owed.min(0.0);
     }
@@ -180,22 +184,22 @@ impl Pacing {
 
         let held = self.trim.unwrap_or_else(|| {
             let earned = SURE * self.lowest * now.since(self.last_sent).as_secs_f64();
-            (self.credit + earned).min(bucket_depth(self.lowest, self.mtu))
+            (self.credit + earned).min(bucket::depth(self.lowest, self.mtu))
         });
         self.credit = (held - bytes).max(0.0);
         self.last_sent = now;
         self.at_once = bytes < self.mtu / 2.0 && self.owed > -MAX_AHEAD_PACKETS * self.mtu;
         self.lowest = self.untrimmed();
-        self.credit = self.credit.min(bucket_depth(self.lowest, self.mtu));
-        // A burst is what a wake-up sends, and what becomes due while it comes late by the shortest wait.
+        self.credit = self.credit.min(bucket::depth(self.lowest, self.mtu));
+        // What remains of a burst, which is what a wake-up sends, and what becomes due if it comes late by the shortest wait.
         let rest_of_burst = (self.wakes.packets + self.wakes.least - 1.0) * self.mtu;
-        // A small packet may share a datagram with the next one, which noq then doesn't ask for.
+        // No trim after a small packet: the next one may share its datagram, and noq doesn't ask for the rate in between.
         self.trim = (self.credit > rest_of_burst && !self.at_once).then_some(rest_of_burst);
     }
 
     /// The pacing rate to answer until the next packet, in bytes per second.
     pub(crate) fn answer(&self) -> u64 {
-        self.trim.map_or_else(|| self.untrimmed(), |depth| rate_of_depth(depth, self.mtu)) as u64
+        self.trim.map_or_else(|| self.untrimmed(), |depth| bucket::rate_of_depth(depth, self.mtu)) as u64
     }
 
     fn untrimmed(&self) -> f64 {
@@ -208,14 +212,14 @@ impl Pacing {
         }
     }
 
-    /// A packet, the `first` of its burst or not, was acknowledged after a `round_trip`, or was lost if there is none.
-    pub(crate) fn on_outcome(&mut self, now: Time, first: bool, round_trip: Option<Duration>) {
+    /// A packet was acknowledged after a `round_trip`, or lost if there is none; `begins_burst` if it was the first of a burst.
+    pub(crate) fn on_outcome(&mut self, now: Time, begins_burst: bool, round_trip: Option<Duration>) {
         match round_trip {
             Some(round_trip) => self.queue.on_round_trip(now, round_trip),
             None if self.queue.standing() >= self.wakes.collect * ROOMY => return,
             None => {}
         }
-        self.bursts.on_outcome(now, first, round_trip.is_none(), self.wakes.wanted);
+        self.bursts.on_outcome(now, begins_burst, round_trip.is_none(), self.wakes.wanted);
         let path = (self.queue.shortest(), self.queue.deepest(), self.bursts.longest());
         if path != self.path {
             self.path = path;
@@ -238,7 +242,7 @@ impl Pacing {
         self.wakes.gather
     }
 
-    /// The bytes to hand to the network at once: as many packets as one wake-up sends, even a late one.
+    /// How many bytes may be handed to the network at once: what a wake-up sends, even a late one.
     pub(crate) fn quantum(&self) -> u64 {
         let Wakes { packets, least, .. } = self.wakes;
         ((if packets > least { packets + least } else { packets }) * self.mtu) as u64
@@ -250,30 +254,9 @@ impl Pacing {
     }
 }
 
-/// The depth that noq gives its bucket at a rate (`rate_capacity` in noq-proto's `connection/pacing.rs`).
-fn bucket_depth(rate: f64, mtu: f64) -> f64 {
-    let usual = (rate * 0.002).clamp(10.0 * mtu, 256.0 * mtu);
-    usual.min((rate * 0.010).max(mtu))
-}
-
-/// The rate at which noq gives its bucket this depth: the inverse of [`bucket_depth`].
-fn rate_of_depth(depth: f64, mtu: f64) -> f64 {
-    if depth < 10.0 * mtu { depth / 0.010 } else { depth / 0.002 }.ceil()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn depth_and_rate_are_inverse() {
-        for packets in [1, 2, 3, 9, 10, 11, 100, 256] {
-            let depth = 1452.0 * f64::from(packets);
-            assert_eq!(bucket_depth(rate_of_depth(depth, 1452.0), 1452.0).floor(), depth);
-        }
-        assert_eq!(bucket_depth(1e5, 1200.0), 1200.0, "never less than a packet");
-        assert_eq!(bucket_depth(1e12, 1200.0), 256.0 * 1200.0);
-    }
 
     #[test]
     fn a_packet_is_the_quantum_up_to_300_mbps() {
@@ -285,8 +268,8 @@ mod tests {
         assert_eq!([1.0, 100.0, 300.0, 500.0, 1000.0].map(quantum), [1, 1, 1, 2, 4]);
     }
 
-    /// At 100 Mbit/s, where a packet takes 116 us, after 20 s of these round trips and losses; each second packet is the first of
-    /// a burst.
+    /// How many packets are sent at once and how long they are collected, at 100 Mbit/s, where a packet takes 116 us, after nearly 20 s
+    /// of these round trips and losses. Each second packet is the first of a burst.
     fn learned(round_trip: impl Fn(u64) -> Duration, lost: impl Fn(u64) -> bool) -> (u64, Duration) {
         let mut pacing = Pacing::new(1452);
         pacing.set_rate(Time::ZERO, Rate::from_mbps(100.0));
@@ -313,11 +296,11 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     #[test]
-    fn packets_are_collected_as_long_as_round_trip_and_path_bear_it() {
+    fn packets_are_collected_as_long_as_round_trip_and_path_allow() {
         let anywhere = |number: u64| number % 100 < 2;
         assert_eq!(learned(|_| 30 * MS, anywhere), (5, 4 * PACKET));
         assert_eq!(learned(|_| 1000 * MS, anywhere), (5, 4 * PACKET), "the queue may be short");
-        assert_eq!(learned(|_| 2 * MS, anywhere), (1, MIN_WAIT), "a wait would be much of a short round trip");
+        assert_eq!(learned(|_| 2 * MS, anywhere), (1, MIN_WAIT), "a wait would be a large share of a short round trip");
     }
 
     #[test]
@@ -332,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_holds_several_bursts_isnt_overflown_by_one() {
+    fn a_queue_that_holds_several_bursts_isnt_overflowed_by_one() {
         let ends = |number: u64| number % 50 == 1;
         let queue = |number: u64| if number < 100 { 30 * MS } else { 40 * MS };
         assert_eq!(learned(queue, ends), (13, 12 * PACKET), "the rate overflows it");

@@ -1,29 +1,34 @@
-//! What round-trip times tell of the queue on the path.
+//! What round-trip times tell about the queue on the path.
 
 use pcc::Time;
 use std::time::Duration;
 
-/// The shortest round trip is that of the latest one or two such periods: a path may become longer.
+/// The shortest round trip is taken of this period and the one before, because a path may become longer.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// Delay stands if all packets of this share of the shortest round trip had it, of so much time at most, and so many packets at
-/// least: what a busy host held up comes all at once, and the last of it has hardly waited.
+/// A delay is a queue's if all packets had it for a quarter of the shortest round trip, or for 20 ms if that is shorter, and there were at least
+/// 16 of them. The delay of a busy host passes sooner: what it held up comes all at once, and the last packet of it has hardly waited.
 const SHARE: u32 = 4;
 const LONG: Duration = Duration::from_millis(20);
 const PACKETS: u32 = 16;
 
-/// Round-trip times of a path, and what they say about its queue.
+/// The round-trip times of a path, and the queue that they show.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    /// The shortest round trips of the period before and of this one; `MAX` before the first.
+    /// The shortest round trip of the period before; `MAX` without any, as in the next two.
     before: Duration,
+    /// The shortest round trip of this period.
     latest: Duration,
     period_ends: Time,
-    /// The shortest of the packets that are being looked at, how many these are, and when the first of them came.
+    /// The shortest round trip of the packets that are being looked at together.
     smallest: Duration,
+    /// How many these are.
     packets: u32,
+    /// When the first of them was acknowledged.
     since: Time,
+    /// See [`Queue::standing`].
     standing: Duration,
+    /// See [`Queue::deepest`].
     deepest: Duration,
 }
 
@@ -69,12 +74,12 @@ impl Queue {
         if shortest == Duration::MAX { Duration::ZERO } else { shortest }
     }
 
-    /// How long the latest packets waited in the queue, all of them.
+    /// How long each of the latest packets waited in the queue at least.
     pub(crate) fn standing(&self) -> Duration {
         self.standing
     }
 
-    /// The longest that packets ever waited so: what the queue holds at least.
+    /// The largest [`standing`](Self::standing) so far: so much the queue can hold.
     pub(crate) fn deepest(&self) -> Duration {
         self.deepest
     }
@@ -96,10 +101,10 @@ mod tests {
     }
 
     #[test]
-    fn a_delay_counts_once_all_packets_have_it() {
+    fn a_delay_counts_if_all_packets_have_it() {
         let mut queue = Queue::default();
         for number in 0..2_000 {
-            // 100 Mbit/s, and each 100 packets a pause of 5 ms, after which those packets come that waited.
+            // 100 Mbit/s, and every 100 packets the host pauses for 5 ms, after which the packets come that waited meanwhile.
             let sent = Time::from_nanos(number * 116_160);
             let late = Duration::from_nanos(116_160) * (100 - number as u32 % 100).saturating_sub(57);
             queue.on_round_trip(sent + 30 * MS + late, 30 * MS + late);
@@ -110,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_path_is_no_queue_for_ever() {
+    fn a_longer_path_stops_counting_as_a_queue() {
         let queue = after((0..40_000).map(|ms| if ms < 5_000 { 30 * MS } else { 50 * MS }));
         assert_eq!((queue.shortest(), queue.standing()), (50 * MS, Duration::ZERO));
         assert_eq!(Queue::default().shortest(), Duration::ZERO);

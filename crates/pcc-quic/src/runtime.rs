@@ -12,20 +12,29 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-/// What the buffers of a socket should hold, in bytes.
+/// The size of a socket's buffers, in bytes.
 const BUFFER: usize = 4 << 20;
 
 /// tokio as noq's runtime, with [`precise::Timer`](crate::precise::Timer) in place of tokio's timer, so that paced
 /// packets leave when they are due.
 ///
-/// Pass it to `noq::Endpoint::new`; it must be used inside a tokio runtime. Rates stay right without it too, but
+/// Pass it to `noq::Endpoint::new`; it must be used inside a tokio runtime. Rates are right without it too, but
 /// packets then leave in bursts of a millisecond's worth.
 ///
-/// On Linux it saves wake-ups for connections whose controller comes from a [`Factory`](crate::Factory). Packets to send
-/// are collected, and packets that arrive stay in the socket, for a 64th of the shortest round trip, half a millisecond at
-/// most, and up to three times as long where the path's queue was seen to hold what comes meanwhile, and half as much again. Nothing waits where no
-/// second packet would come. How many packets leave together is learned: up to 32, and fewer where the ends of such
-/// bursts get lost, as in a shallow queue. Nothing waits where the controller doesn't allow it (`CongestionControl::allows_bursts`).
+/// # Fewer wake-ups
+///
+/// On Linux it saves wake-ups for connections whose controller comes from a [`Factory`](crate::Factory): packets to send are
+/// collected, and packets that arrive stay in the socket.
+///
+/// - They wait for at most a 64th of the connection's shortest round trip, and for at most half a millisecond. If the path's queue
+///   has been seen to hold 1.5 times what arrives meanwhile, they wait up to three times as long.
+/// - Nothing waits if no second packet would come in that time, or if the controller doesn't allow it
+///   (`CongestionControl::allows_bursts`).
+/// - How many packets leave together is learned: up to 32, and fewer where the ends of such bursts get lost, as in a shallow queue.
+/// - An endpoint has one socket. Packets stay there for the shortest time that holds for any of its connections, idle ones included; one
+///   with several paths counts by the path on which it sent last. A new connection allows no wait until it has measured a round trip.
+/// - Connections with noq's own controllers collect nothing. But they don't shorten the wait of an endpoint that has others as well: packets
+///   for them may then stay in the socket as long as those for the others.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PreciseRuntime;
 
@@ -57,7 +66,7 @@ impl Runtime for PreciseRuntime {
     }
 }
 
-/// A timer that keeps [`MIN_WAIT`] between two expiries, and lets packets to send collect for as long as the controller says.
+/// A timer that leaves at least [`MIN_WAIT`] between two expiries, and lets packets to send collect for as long as the controller says.
 #[derive(Debug)]
 struct PacingTimer {
     timer: Timer,
@@ -66,8 +75,8 @@ struct PacingTimer {
 
 impl PacingTimer {
     fn set(&mut self, deadline: Instant) {
-        let Waits { sent, collect, .. } = Waits::said();
-        let earliest = self.fired.map(|fired| fired + MIN_WAIT).max(sent.map(|sent| sent + collect));
+        let collected = Waits::said().map(|waits| waits.sent + waits.collect);
+        let earliest = self.fired.map(|fired| fired + MIN_WAIT).max(collected);
         self.timer.reset(earliest.map_or(deadline, |earliest| earliest.max(deadline)));
     }
 }

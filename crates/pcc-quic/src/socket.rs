@@ -1,10 +1,12 @@
 //! A UDP socket that is read less often than packets come.
 //!
 //! tokio wakes a task for each packet that arrives, and for each that leaves the socket's buffer. Here nobody is woken for
-//! the latter, except when the buffer is full. And while packets come fast, the socket isn't watched but read every so
-//! often: each wake-up takes several packets, which then share one acknowledgement. How long they may lie there is for
-//! the controller to say (`waits`); without its word each packet wakes, as it does where packets are rare.
+//! the latter, except when the buffer was full. And while packets come fast, the socket isn't watched but read every so
+//! often: each wake-up takes several packets, which then share one acknowledgement. The controllers say how long packets may lie in
+//! the socket (`waits`). One socket serves all connections of an endpoint, so packets lie there for the shortest time that any of
+//! them allows (`common_wait`). If none allows any, each packet wakes, as it does where packets are rare.
 
+use crate::common_wait::{CommonWait, OwnWait};
 use crate::precise::Timer;
 use crate::waits::Waits;
 use noq::udp::{RecvMeta, Transmit, UdpSocketState};
@@ -14,28 +16,27 @@ use std::net::{SocketAddr, UdpSocket};
 use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// No wait is for more packets than this, because their acknowledgement drives the sender.
+/// A wait ends when this many packets should be there, because their acknowledgement lets the sender go on.
 const MOST_GATHERED: u32 = 32;
 
 #[derive(Debug)]
 struct Shared {
     socket: UdpSocket,
     state: UdpSocketState,
-    /// How long packets may stay here, in ns, as the connection that sent last says.
-    gather: AtomicU64,
+    /// How long packets may stay here.
+    gather: Arc<CommonWait>,
 }
 
 impl Shared {
     fn send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
         match self.state.try_send((&self.socket).into(), transmit) {
-            // Packets leave from the address that others came to. Where this machine has lost it, the connection goes on from
-            // another one: the kernel picks it, and QUIC migrates.
+            // Packets leave from the address that the peer's packets came to. If this machine has lost it, the kernel picks another
+            // one, and QUIC migrates the connection to it.
             Err(error) if transmit.src_ip.is_some() && is_source_gone(&error) => {
                 self.state.try_send((&self.socket).into(), &Transmit { src_ip: None, ..transmit.clone() })
             }
@@ -44,9 +45,9 @@ impl Shared {
     }
 }
 
-/// Whether it may be so that the address to send from isn't of this machine any more.
+/// Whether the error may mean that this machine doesn't have the address to send from any more.
 fn is_source_gone(error: &io::Error) -> bool {
-    // What Linux says depends on the version of IP and on its own.
+    // Which of these Linux returns depends on its version and on that of IP.
     matches!(error.kind(), ErrorKind::NetworkUnreachable | ErrorKind::AddrNotAvailable | ErrorKind::InvalidInput)
 }
 
@@ -54,11 +55,11 @@ fn is_source_gone(error: &io::Error) -> bool {
 // The replacement of `with_interest` is `unsafe`, for types that could hand out a descriptor they don't own. These can't.
 #[allow(deprecated)]
 fn watch(socket: &UdpSocket, interest: Interest) -> io::Result<AsyncFd<UdpSocket>> {
-    // A descriptor can be watched once; reading and writing are watched apart.
+    // A descriptor can be watched only once, so reading and writing are watched on two copies of it.
     AsyncFd::with_interest(socket.try_clone()?, interest)
 }
 
-/// The receiving side, and what makes sending ones.
+/// Receives, and makes the senders of connections.
 #[derive(Debug)]
 pub(crate) struct GatheringSocket {
     shared: Arc<Shared>,
@@ -72,7 +73,7 @@ impl GatheringSocket {
     pub(crate) fn new(socket: UdpSocket) -> io::Result<GatheringSocket> {
         let state = UdpSocketState::new((&socket).into())?;
         let watched = Some(watch(&socket, Interest::READABLE)?);
-        let shared = Arc::new(Shared { socket, state, gather: AtomicU64::new(0) });
+        let shared = Arc::new(Shared { socket, state, gather: Arc::default() });
         Ok(GatheringSocket { shared, watched, timer: Timer::new()?, arrivals: Arrivals::default() })
     }
 
@@ -101,11 +102,10 @@ impl GatheringSocket {
         Poll::Ready(read)
     }
 
-    /// After a read that found so many `packets`, decides when the next one is.
+    /// Decides when to read next, after a read that found so many `packets`.
     fn plan(&mut self, packets: u32, emptied: bool) -> io::Result<()> {
         let now = Instant::now();
-        let gather = Duration::from_nanos(self.shared.gather.load(Ordering::Relaxed));
-        match self.arrivals.next_read(now, packets, gather) {
+        match self.arrivals.next_read(now, packets, self.shared.gather.shortest()) {
             Some(wait) => {
                 self.watched = None;
                 self.timer.reset(if emptied { now + wait } else { now });
@@ -126,7 +126,8 @@ impl GatheringSocket {
 
 impl AsyncUdpSocket for GatheringSocket {
     fn create_sender(&self) -> Pin<Box<dyn UdpSender>> {
-        Box::pin(Sender { shared: self.shared.clone(), full: None })
+        let allowed = OwnWait::new(self.shared.gather.clone());
+        Box::pin(Sender { shared: self.shared.clone(), allowed, full: None })
     }
 
     fn poll_recv(
@@ -165,17 +166,21 @@ impl AsyncUdpSocket for GatheringSocket {
     }
 }
 
+/// Sends for one connection.
 #[derive(Debug)]
 struct Sender {
     shared: Arc<Shared>,
+    /// How long packets for this connection may stay in the socket.
+    allowed: OwnWait,
     /// Watched while the socket's buffer is full.
     full: Option<AsyncFd<UdpSocket>>,
 }
 
 impl UdpSender for Sender {
     fn poll_send(mut self: Pin<&mut Self>, transmit: &Transmit<'_>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let gather = Waits::said().gather.as_nanos() as u64;
-        self.shared.gather.store(gather, Ordering::Relaxed);
+        if let Some(waits) = Waits::said() {
+            self.allowed.allow(waits.gather);
+        }
         loop {
             if let Some(full) = &self.full {
                 ready!(full.poll_write_ready(cx))?.clear_ready();
@@ -212,8 +217,8 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    /// At `now` so many `packets` were there. How long to wait with the next read, if it is to find several packets and
-    /// none that waited for longer than `gather`.
+    /// At `now` so many `packets` were there. Returns how long to wait before the next read, so that it finds several packets, none of
+    /// which has waited for longer than `gather`. `None` if fewer than two would come in that time.
     fn next_read(&mut self, now: Instant, packets: u32, gather: Duration) -> Option<Duration> {
         let since = now.saturating_duration_since(self.last_read.replace(now)?);
         // A pause says nothing about the packets after it.
@@ -263,6 +268,43 @@ mod tests {
         assert_eq!((0..8).map(|_| read(us(100))).last().flatten(), Some(us(500)));
     }
 
+    /// Sends a packet in a task of its own, whose controller allows this wait if it says anything.
+    async fn send(
+        mut sender: Pin<Box<dyn UdpSender>>,
+        to: SocketAddr,
+        gather: Option<Duration>,
+    ) -> Pin<Box<dyn UdpSender>> {
+        let task = tokio::spawn(async move {
+            if let Some(gather) = gather {
+                Waits { task: tokio::task::try_id(), sent: Instant::now(), collect: Duration::ZERO, gather }.say();
+            }
+            let transmit =
+                Transmit { destination: to, ecn: None, contents: &[7; 50], segment_size: None, src_ip: None };
+            poll_fn(|cx| sender.as_mut().poll_send(&transmit, cx)).await.expect("sent");
+            sender
+        });
+        task.await.expect("no panic")
+    }
+
+    #[tokio::test]
+    async fn packets_stay_no_longer_than_any_connection_allows() {
+        let socket = GatheringSocket::new(UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket"));
+        let socket = socket.expect("a socket");
+        let to = socket.local_addr().expect("an address");
+        let us = Duration::from_micros;
+        let shortest = || socket.shared.gather.shortest();
+        let far = send(socket.create_sender(), to, Some(us(500))).await;
+        let near = send(socket.create_sender(), to, Some(us(80))).await;
+        let far = send(far, to, Some(us(500))).await;
+        assert_eq!(shortest(), us(80));
+        let of_noq = send(socket.create_sender(), to, None).await;
+        assert_eq!(shortest(), us(80), "who says nothing doesn't count");
+        drop((near, of_noq));
+        assert_eq!(shortest(), us(500), "nor does who is gone");
+        drop(far);
+        assert_eq!(shortest(), Duration::ZERO);
+    }
+
     /// Reads until so many packets have come.
     async fn receive(socket: &mut GatheringSocket, packets: usize) {
         let mut buffers = [[0; 64]; 4];
@@ -281,7 +323,8 @@ mod tests {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
         let mut socket = GatheringSocket::new(socket).expect("a socket");
         let to = socket.local_addr().expect("an address");
-        socket.shared.gather.store(500_000, Ordering::Relaxed);
+        let mut allowed = OwnWait::new(socket.shared.gather.clone());
+        allowed.allow(Duration::from_micros(500));
         let from = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
         for packets in [300, 1, 1, 100, 1] {
             // From a thread, so that some come while the socket is being read.
