@@ -1,4 +1,4 @@
-//! A noq server and client over loopback; the client sends with PCC Vivace.
+//! A noq server and client over loopback; the client sends with PCC's default profile.
 //!
 //! `cargo run --release -p pcc-quic --example noq`
 
@@ -26,7 +26,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     roots.add(certificate)?;
     let mut config = ClientConfig::with_root_certificates(Arc::new(roots))?;
     let mut transport = TransportConfig::default();
-    // This line is all it takes.
+    // Nothing else has to change.
     transport.congestion_controller_factory(Arc::new(Factory::profile(Profile::default())));
     config.transport_config(Arc::new(transport));
 

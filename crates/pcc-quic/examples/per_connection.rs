@@ -1,5 +1,5 @@
-//! Two connections to one server over loopback, each with a controller of its own. What the controllers know is printed
-//! every 100 ms.
+//! Two connections to one server over loopback, each with a controller of its own. What the controllers know and do is
+//! printed every 100 ms.
 //!
 //! `cargo run --release -p pcc-quic --example per_connection -- [SECONDS]` (default 2)
 
@@ -50,9 +50,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         ticks.tick().await;
         for (name, connection) in &connections {
             let Some(now) = Statistics::of(connection, PathId::ZERO) else { continue };
-            let (rate, rtt) = (now.pacing_rate.unwrap_or(Rate::ZERO), now.smoothed_rtt.unwrap_or_default());
+            let (rate, rtt) = (now.rate.unwrap_or(Rate::ZERO), now.smoothed_rtt.unwrap_or_default());
             println!(
-                "{:.1} s  {name}  paced at {rate}, {} arrives, {:.1} % lost, RTT {:.2} ms, {:?}",
+                "{:.1} s  {name}  rate {rate}, {} arrives, {:.1} % lost, RTT {:.2} ms, {:?}",
                 f64::from(tick) / 10.0,
                 now.delivery_rate,
                 now.loss * 100.0,

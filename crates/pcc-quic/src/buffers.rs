@@ -4,12 +4,14 @@ use socket2::SockRef;
 use std::io;
 use std::net::UdpSocket;
 
-/// Enlarges the buffers of a socket to so many bytes, for what arrives while the task that reads it waits for its turn, or each
-/// such wait would look like congestion.
+/// Enlarges the two buffers of a socket to this many bytes.
 ///
-/// [`PreciseRuntime`](crate::PreciseRuntime) does it for its sockets. The default of Linux, 208 KiB, is 1 ms at
-/// 1 Gbit/s (each packet is charged more than its size). Without privileges the system may grant less than is asked for
-/// (`net.core.rmem_max`); a larger buffer keeps its size.
+/// The receive buffer has to hold what arrives while the task that reads it waits for its turn: a packet that is dropped there looks
+/// like congestion. The default of Linux, 208 KiB, holds 1 ms of 1 Gbit/s, because each packet is charged more than its size.
+/// [`PreciseRuntime`](crate::PreciseRuntime) calls this for its sockets.
+///
+/// A buffer that is larger keeps its size. Without privileges the system may grant less than is asked for (`net.core.rmem_max` and
+/// `net.core.wmem_max` on Linux). If it refuses altogether, that is logged at the level `debug`, and the socket works on.
 pub fn enlarge_buffers(socket: &UdpSocket, bytes: usize) {
     let options = SockRef::from(socket);
     let is_large = |size: io::Result<usize>| size.is_ok_and(|size| size >= bytes);
@@ -24,7 +26,7 @@ pub fn enlarge_buffers(socket: &UdpSocket, bytes: usize) {
     }
 }
 
-/// Beyond the system's limit, where this process may.
+/// Sets the size beyond the system's limit, if this process is allowed to.
 #[cfg(target_os = "linux")]
 fn force_receive_buffer(socket: &UdpSocket, size: usize) -> bool {
     rustix::net::sockopt::set_socket_recv_buffer_size_force(socket, size).is_ok()

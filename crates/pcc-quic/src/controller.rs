@@ -2,37 +2,40 @@
 
 use crate::pacing::Pacing;
 use crate::spaces::Spaces;
-use crate::start::{Build, Made};
+use crate::start::{Build, Control};
 use crate::statistics::{Rounds, Statistics};
 use crate::waits::Waits;
 use noq::{Connection, PathId};
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{Controller, ControllerMetrics};
-use pcc::{AckedPacket, CongestionControl, Ecn, LostPacket, Phase, Rate, SentPacket, Time};
+use pcc::{AckedPacket, Ecn, LostPacket, Rate, SentPacket, Time};
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::task::{Id, try_id};
 
-/// A packet whose outcome is still open when packets sent this many round trips later were acknowledged gets none: noq
-/// has thrown its keys away. It declares losses within 9/8 round trips.
+/// A packet with no outcome is discarded once a packet sent this many round trips later has been acknowledged: noq has
+/// thrown its keys away. Otherwise noq would have declared it lost within 9/8 round trips.
 const FORGOTTEN_AFTER_RTTS: u32 = 3;
 
-/// A controller of the contract, driven by one path of a noq connection.
+/// Where a controller has a window only, packets leave at this many windows per round trip: RFC 9002, section 7.7, and noq's pacer.
+const WINDOW_GAIN: f64 = 1.25;
+
+/// Drives a [`CongestionControl`](pcc::CongestionControl) by the events of one path of a noq connection.
 #[derive(Debug)]
 pub(crate) struct Adapter {
     build: Arc<Build>,
     /// noq's instants count from here.
     origin: Instant,
-    // noq reads rate and window through `&self`, and only then is it certain that a batch is complete.
-    /// `None` in a copy that nothing was reported to: noq also copies a controller each time that its state is read, and those
-    /// get no controller of their own.
+    /// `None` in a copy to which nothing was reported: noq also copies a controller whenever its state is read, and such a copy needs
+    /// no controller of its own.
+    // Locked, because noq reads rate and window through `&self`, and that is the first moment at which a batch is known to be complete.
     state: Mutex<Option<State>>,
-    /// What the original knew when this was copied from it.
+    /// What the original knew when this copy was made.
     copied: Copied,
 }
 
-/// What a copy answers with until something is reported to it.
+/// What a copy answers until something is reported to it.
 #[derive(Clone, Copy, Debug)]
 struct Copied {
     now: Time,
@@ -43,30 +46,31 @@ struct Copied {
 
 #[derive(Debug)]
 struct State {
-    control: Box<dyn CongestionControl>,
-    phase: Option<Arc<Mutex<Phase>>>,
+    control: Control,
     rounds: Rounds,
     spaces: Spaces,
     pacing: Pacing,
     mtu: u16,
     max_rate: Option<Rate>,
-    /// An acknowledgement has arrived. What was sent before that is the handshake, or waited for it: the controller
-    /// isn't told, or it would learn that a round trip's pause belongs to its rate.
+    /// An acknowledgement has arrived. The controller isn't told of packets sent before that: they belong to the handshake, whose pause of a
+    /// round trip it would take for a low rate.
     heard: bool,
     /// The task that sends the packets of the connection.
     task: Option<Id>,
-    /// The latest time any call named.
+    /// The latest time that any call named.
     now: Time,
-    /// Outcomes were reported since the last end of a batch.
+    /// Packets were acknowledged or lost since the last batch ended.
     batch_open: bool,
-    /// What the present ACK frame acknowledges, oldest first: how long its newest packet took comes last.
+    /// The packets that the ACK frame being reported acknowledges, oldest first.
     frame: Vec<AckedPacket>,
-    /// The newest packet of the last frame: whether it was marked (ECN) comes later.
+    /// The newest packet of the last complete frame. The controller isn't told yet: only later does noq report whether it was marked (ECN).
     held: Option<AckedPacket>,
     app_limited: bool,
+    /// The latest or the smoothed round-trip time, whichever is longer.
     rtt: Duration,
-    /// The send times of the newest packets acknowledged: in earlier batches, and so far.
+    /// When the newest packet acknowledged up to the last batch was sent.
     settled: Time,
+    /// When the newest packet acknowledged so far was sent.
     newest_acked: Time,
 }
 
@@ -81,7 +85,7 @@ impl Adapter {
         Time::ZERO + at.saturating_duration_since(self.origin)
     }
 
-    /// Reads from the state, with all that was reported so far taken into account, or else from what it was copied from.
+    /// Reads from the state, once it has taken in all that was reported. A copy without a state reads what the original knew.
     fn read<R>(&self, state: impl FnOnce(&State) -> R, copied: impl FnOnce(&Copied) -> R) -> R {
         match &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(running) => {
@@ -92,7 +96,7 @@ impl Adapter {
         }
     }
 
-    /// The state. In a copy it is made now.
+    /// The state. A copy without one gets it now.
     fn state(&mut self) -> &mut State {
         let Adapter { build, state, copied, .. } = self;
         let state = state.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -103,12 +107,12 @@ impl Adapter {
         self.read(State::copy, |copied| *copied)
     }
 
-    /// The state as of `at`, for the reports of a batch.
+    /// The state, with its time moved on to `at`.
     fn state_at(&mut self, at: Instant) -> (&mut State, Time) {
         let now = self.time(at);
         let state = self.state();
         if now > state.now {
-            // noq reports what came together with one and the same time.
+            // noq reports the packets of one batch with the same time, so this is another batch.
             state.close_batch();
             state.now = now;
         }
@@ -123,7 +127,7 @@ impl Adapter {
         let sample = now.since(sent);
         state.rtt = sample.max(smoothed);
         state.rounds.on_acked(bytes, sample, smoothed);
-        state.pacing.on_outcome(now, packet.first, Some(sample));
+        state.pacing.on_outcome(now, packet.begins_burst, Some(sample));
         state.newest_acked = state.newest_acked.max(sent);
         state.app_limited |= app_limited;
         state.batch_open = true;
@@ -133,11 +137,10 @@ impl Adapter {
 
 impl State {
     fn new(build: &Build, now: Time, mtu: u16) -> State {
-        let Made { control, phase } = build.control(now, mtu);
+        let control = build.control(now, mtu);
         let pacing = Pacing::new(mtu).with_bursts(control.allows_bursts());
         let mut state = State {
             control,
-            phase,
             rounds: Rounds::default(),
             spaces: Spaces::default(),
             pacing,
@@ -158,19 +161,33 @@ impl State {
         state
     }
 
+    /// `rate`, or the largest rate if that is less.
+    fn limited(&self, rate: Rate) -> Rate {
+        self.max_rate.map_or(rate, |max| rate.min(max))
+    }
+
+    /// The rate at which packets are to leave. `None` if noq is to pace them by the window.
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.control.pacing_rate().map(|rate| self.limited(rate)).or_else(|| {
+            let max = self.max_rate?;
+            let by_window = |rtt| Rate::from_bytes_over(self.window(), rtt) * WINDOW_GAIN;
+            Some(self.rounds.smoothed_rtt().map_or(max, |rtt| max.min(by_window(rtt))))
+        })
+    }
+
+    /// The rate that the controller takes for the right one, if it says so.
     fn rate(&self) -> Option<Rate> {
-        let rate = self.control.pacing_rate()?;
-        Some(self.max_rate.map_or(rate, |max| rate.min(max)))
+        self.control.rate().map(|rate| self.limited(rate))
     }
 
     fn update_rate(&mut self) {
-        if let Some(rate) = self.rate() {
+        if let Some(rate) = self.pacing_rate() {
             self.pacing.set_rate(self.now, rate);
         }
     }
 
-    /// noq has no timer for controllers, so this is asked at every occasion. There is one at least every two seconds
-    /// while packets are in flight, or every 1.5 round trips if that is more: a probe, when acknowledgements stay away.
+    /// noq has no timer for controllers, so each call looks whether the deadline has passed. While packets are in flight there is a
+    /// call at least every two seconds, or every 1.5 round trips if that is longer: if no acknowledgement comes, noq sends a probe.
     fn check_deadline(&mut self) {
         if self.control.deadline().is_some_and(|deadline| deadline <= self.now) {
             self.control.on_deadline(self.now);
@@ -185,8 +202,8 @@ impl State {
 
     /// An ACK frame is complete.
     ///
-    /// Only its newest packet tells the round-trip time (RFC 9002, section 5.1), for all of them: the others came earlier, and
-    /// waited at the receiver until it acknowledged.
+    /// All its packets get the round-trip time of the newest (RFC 9002, section 5.1): the others arrived earlier, and waited at the
+    /// receiver until it acknowledged them.
     fn end_frame(&mut self) {
         let Some(newest) = self.frame.pop() else { return };
         self.pass_held();
@@ -198,8 +215,8 @@ impl State {
 
     /// Ends the open batch.
     ///
-    /// noq calls `on_end_acks` before it reports the losses that the same acknowledgement revealed, so a batch stays
-    /// open until something else happens.
+    /// noq reports the losses that an acknowledgement reveals after it has called `on_end_acks`, so a batch stays open until
+    /// something else happens.
     fn close_batch(&mut self) {
         if !self.batch_open {
             return;
@@ -223,25 +240,26 @@ impl State {
         self.update_rate();
     }
 
-    /// noq blocks for ever if no packet fits.
+    /// The window in bytes. It has room for a packet, or noq would never send again.
     fn window(&self) -> u64 {
         self.control.in_flight_cap().max(self.mtu.into())
     }
 
-    /// What the timer and the socket may do, with noq's times counting from `origin`.
+    /// How long the timer and the socket may wait, with noq's times counting from `origin`.
     fn waits(&self, origin: Instant) -> Waits {
         let sent = origin + self.pacing.last_sent().since(Time::ZERO);
         Waits { task: self.task, sent, collect: self.pacing.collect(), gather: self.pacing.gather() }
     }
 
     fn copy(&self) -> Copied {
-        let phase = self.phase.as_ref().map(|phase| *phase.lock().unwrap_or_else(PoisonError::into_inner));
-        Copied {
-            now: self.now,
-            mtu: self.mtu,
-            quantum: self.pacing.quantum(),
-            statistics: self.rounds.statistics(self.rate(), self.window(), phase),
-        }
+        let statistics = Statistics {
+            rate: self.rate(),
+            pacing_rate: self.pacing_rate(),
+            in_flight_cap: self.window(),
+            phase: self.control.phase(),
+            ..self.rounds.statistics()
+        };
+        Copied { now: self.now, mtu: self.mtu, quantum: self.pacing.quantum(), statistics }
     }
 }
 
@@ -251,7 +269,7 @@ impl Controller for Adapter {
         state.close_batch();
         state.check_deadline();
         let bytes = u64::from(bytes);
-        // A larger packet probes for a larger MTU: its loss says nothing about congestion, and isn't reported.
+        // A larger packet probes for a larger MTU. Its loss says nothing about congestion, and noq doesn't report it.
         if state.heard && bytes <= state.mtu.into() {
             let number = state.spaces.insert(pn, now, bytes).number;
             state.control.on_packet_sent(&SentPacket { time: now, number, bytes });
@@ -274,18 +292,18 @@ impl Controller for Adapter {
         let Some(packet) = state.spaces.take_lost(pn, bytes.into()) else { return };
         state.batch_open = true;
         state.rounds.on_lost();
-        state.pacing.on_outcome(now, packet.first, None);
+        state.pacing.on_outcome(now, packet.begins_burst, None);
         let (number, sent, bytes) = (packet.number, packet.sent, packet.bytes);
         state.control.on_packet_lost(&LostPacket { time: now, number, sent, bytes });
     }
 
-    /// Lost packets were reported one by one; marks come only here, once for an acknowledgement that tells of some.
+    /// Only marks are read here, of which noq tells once for each acknowledgement that counts new ones: lost packets were reported one by one.
     ///
-    /// noq compares the counts of marks in acknowledgements (RFC 9000, section 19.3.2), but keeps to itself how many packets were
-    /// marked, and which. The newest of the acknowledgement is taken for the only one. So it is where each packet is
-    /// acknowledged at once, as [`Transport`](crate::Transport) asks for and as a receiver should do for each mark (RFC 9000,
-    /// section 13.2.1). If it takes in several packets before it sends an acknowledgement, or one is lost or late, marks are
-    /// missed.
+    /// noq compares the counts of marks in acknowledgements (RFC 9000, section 19.3.2), but doesn't tell a controller how many packets
+    /// were marked, nor which. So the newest packet of the acknowledgement is taken for the only marked one. That is right if each
+    /// packet is acknowledged at once, as [`Transport`](crate::Transport) asks for, and as a receiver should do for each mark (RFC
+    /// 9000, section 13.2.1). Marks are missed if the receiver takes in several packets before it acknowledges, or if an
+    /// acknowledgement is lost or late.
     fn on_congestion_event(&mut self, _: Instant, _: Instant, _: bool, is_ecn: bool, _: u64, _: u64) {
         let state = self.state();
         if !is_ecn {
@@ -293,7 +311,7 @@ impl Controller for Adapter {
         }
         let Some(packet) = state.held.take() else { return };
         if state.control.ecn() == Ecn::Unused {
-            // noq sends all packets as capable of ECN: without a reaction the queue that marked would have no means left.
+            // noq sends all packets as ECN-capable. A queue that marks them instead of dropping them must see a reaction.
             let AckedPacket { time, number, sent, bytes, .. } = packet;
             state.control.on_packet_lost(&LostPacket { time, number, sent, bytes });
         } else {
@@ -323,30 +341,27 @@ impl Controller for Adapter {
     }
 
     fn metrics(&self) -> ControllerMetrics {
-        let (window, rate, answer, quantum) = self.read(
+        let (window, rate, pacing) = self.read(
             |state| {
                 state.waits(self.origin).say();
-                (state.window(), state.rate(), state.pacing.answer(), state.pacing.quantum())
+                let pacing = state.pacing_rate().map(|_| (state.pacing.answer(), state.pacing.quantum()));
+                (state.window(), state.rate(), pacing)
             },
             |Copied { quantum, statistics, .. }| {
-                let rate = statistics.pacing_rate;
-                let answer = rate.map_or(0, |rate| rate.bytes_per_sec() as u64);
-                (statistics.in_flight_cap, rate, answer, *quantum)
+                let pacing = statistics.pacing_rate.map(|rate| (rate.bytes_per_sec() as u64, *quantum));
+                (statistics.in_flight_cap, statistics.rate, pacing)
             },
         );
         let mut metrics = ControllerMetrics::default();
         metrics.congestion_window = window;
-        if let Some(rate) = rate {
-            metrics.pacing_rate = Some(answer);
-            metrics.send_quantum = Some(quantum);
-            metrics.bandwidth_estimate = Some(rate.bits_per_sec() as u64);
-        }
+        (metrics.pacing_rate, metrics.send_quantum) = pacing.unzip();
+        metrics.bandwidth_estimate = rate.map(|rate| rate.bits_per_sec() as u64);
         metrics
     }
 
-    /// noq clones a controller when the peer's port changes. Nothing that was learned need hold on the new path, and
-    /// the packets in flight won't be reported to the clone: it starts anew, with the first report. noq also clones one
-    /// for whoever asks for its state.
+    /// noq clones a controller when the peer's port changes. What was learned needn't hold on the new path, and the outcomes of packets
+    /// in flight won't be reported to the clone, so it starts anew with the first report to it. noq also clones a controller for
+    /// whoever asks for its state.
     fn clone_box(&self) -> Box<dyn Controller> {
         let (build, origin, copied) = (self.build.clone(), self.origin, self.copy());
         Box::new(Adapter { build, origin, state: Mutex::new(None), copied })
@@ -357,17 +372,18 @@ impl Controller for Adapter {
     }
 }
 
-// Here, because only the adapter can tell them; what they mean is said where they are defined.
+// Here and not in `statistics`, because they are read from the adapter.
 impl Statistics {
     /// The statistics of a connection's path, `PathId::ZERO` for the first or only one. `None` if there is no such path, or
     /// if its controller doesn't come from a [`Factory`](crate::Factory).
     ///
-    /// It locks the connection for a moment, as all of noq's methods do, and costs nothing while nobody asks.
+    /// It locks the connection for a moment, as all of noq's methods do.
     pub fn of(connection: &Connection, path: PathId) -> Option<Statistics> {
         Statistics::of_controller(connection.congestion_state(path)?)
     }
 
-    /// The statistics out of what noq's `congestion_state` returned, as [`of`](Self::of) does it.
+    /// The statistics of a controller that noq's `Connection::congestion_state` has returned. `None` if it doesn't come from a
+    /// [`Factory`](crate::Factory).
     pub fn of_controller(controller: Box<dyn Controller>) -> Option<Statistics> {
         let adapter = controller.into_any().downcast::<Adapter>().ok()?;
         Some(adapter.copy().statistics)

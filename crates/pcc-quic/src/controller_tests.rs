@@ -1,10 +1,13 @@
 //! Tests of the adapter between noq and a controller.
 
 use super::*;
+use crate::Factory;
 use crate::start::Start;
+use noq_proto::congestion::ControllerFactory;
+use pcc::{CongestionControl, Phase, profiles};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Records what it is told.
+/// A controller that records what it is told.
 #[derive(Debug)]
 struct Echo {
     seed: u64,
@@ -60,10 +63,7 @@ impl CongestionControl for Echo {
 const MTU: u16 = 1200;
 
 fn build(calls: Sender<String>, seed: u64, ecn: Ecn, max_rate: Option<Rate>) -> Arc<Build> {
-    let make = move |start: &Start| Made {
-        control: Box::new(Echo { seed: start.seed, ecn, calls: calls.clone() }),
-        phase: Some(Arc::new(Mutex::new(Phase::Moving))),
-    };
+    let make = move |start: &Start| Control::Other(Box::new(Echo { seed: start.seed, ecn, calls: calls.clone() }));
     Arc::new(Build::new(Arc::new(make), seed, max_rate))
 }
 
@@ -236,12 +236,12 @@ fn statistics_are_read_without_a_trace() {
     let calls = path.calls();
     let read = Statistics::of_controller(path.adapter.clone_box()).expect("it is an adapter");
     assert_eq!(Statistics::of_controller(path.adapter.clone_box().clone_box()), Some(read));
-    assert_eq!(path.adapter.clone_box().metrics().bandwidth_estimate, Some(8_000_000));
+    assert_eq!(path.adapter.clone_box().metrics().pacing_rate, Some(1_000_000), "in bytes per second");
     assert!(path.calls().is_empty() && !calls.is_empty(), "nothing is reported, no controller made");
     assert_eq!(read.pacing_rate, Some(Rate::from_mbps(8.0)), "the largest rate");
     assert_eq!(read.in_flight_cap, u64::from(MTU));
     assert_eq!((read.smoothed_rtt, read.min_rtt), (Some(Duration::from_millis(10)), Some(Duration::from_millis(10))));
-    assert_eq!(read.phase, Some(Phase::Moving));
+    assert_eq!((read.rate, read.phase), (None, None), "only controllers of a profile tell these");
     assert!(read.loss > 0.0 && !read.delivery_rate.is_zero(), "{read:?}");
 }
 
@@ -252,4 +252,69 @@ fn rate_and_window_have_bounds() {
     let metrics = path.adapter.metrics();
     assert_eq!(metrics.pacing_rate, Some(1_000_000), "the largest rate, in bytes per second");
     assert_eq!(metrics.send_quantum, Some(MTU.into()));
+}
+
+#[test]
+fn the_rate_is_what_the_path_carries_and_not_how_fast_packets_leave() {
+    let build = |max: Option<Rate>| {
+        let factory = Factory::profile(profiles::queue_target()).with_seed(1);
+        let factory = max.map_or(factory.clone(), |max| factory.with_max_rate(max));
+        Arc::new(factory).build(Instant::now(), MTU)
+    };
+    let read = |controller: &dyn Controller| {
+        let statistics = Statistics::of_controller(controller.clone_box()).expect("it is an adapter");
+        (statistics.rate.expect("it is of a profile"), statistics.pacing_rate.expect("it is paced"), statistics.phase)
+    };
+    let controller = build(None);
+    let (rate, pacing, phase) = read(&*controller);
+    assert!(!rate.is_zero() && pacing > rate * 1.2, "{pacing} and {rate}");
+    assert_eq!(phase, Some(Phase::Starting));
+    for controller in [controller.clone_box(), controller] {
+        assert_eq!(controller.metrics().bandwidth_estimate, Some(rate.bits_per_sec() as u64));
+    }
+    let max = Rate::from_mbps(0.05);
+    assert!(read(&*build(Some(max))).0 <= max);
+}
+
+/// A controller with a window and no pacing rate.
+#[derive(Debug)]
+struct Windowed;
+
+impl CongestionControl for Windowed {
+    fn on_packet_sent(&mut self, _: &SentPacket) {}
+    fn on_packet_acked(&mut self, _: &AckedPacket) {}
+    fn on_packet_lost(&mut self, _: &LostPacket) {}
+    fn on_batch_end(&mut self, _: Time) {}
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+    fn in_flight_cap(&self) -> u64 {
+        100_000
+    }
+}
+
+#[test]
+fn a_largest_rate_holds_for_a_controller_with_a_window_only() {
+    let paced = |max: Option<Rate>, rtt_ms: Option<u64>| {
+        let factory = Factory::new(|_| Box::new(Windowed));
+        let factory = max.map_or(factory.clone(), |max| factory.with_max_rate(max));
+        let origin = Instant::now();
+        let mut adapter = *Arc::new(factory).build(origin, MTU).into_any().downcast::<Adapter>().expect("it is one");
+        if let Some(ms) = rtt_ms {
+            let at = |ms| origin + Duration::from_millis(ms);
+            // The first acknowledgement is of the handshake.
+            adapter.acked(at(1), origin, MTU.into(), 0, false, Duration::from_millis(ms));
+            adapter.on_packet_sent(at(1), MTU, 1);
+            adapter.acked(at(1 + ms), at(1), MTU.into(), 1, false, Duration::from_millis(ms));
+        }
+        let (statistics, metrics) = (adapter.copy().statistics, adapter.metrics());
+        assert_eq!(metrics.pacing_rate.is_some(), statistics.pacing_rate.is_some());
+        assert_eq!(metrics.send_quantum.is_some(), statistics.pacing_rate.is_some());
+        statistics.pacing_rate
+    };
+    let max = Rate::from_mbps(20.0);
+    assert_eq!(paced(None, Some(10)), None, "noq paces by the window");
+    assert_eq!(paced(Some(max), None), Some(max), "before the first round trip");
+    assert_eq!(paced(Some(max), Some(10)), Some(max), "the window would allow 100 Mbit/s");
+    assert_eq!(paced(Some(max), Some(100)), Some(Rate::from_mbps(10.0)), "5/4 of window / round-trip time");
 }

@@ -1,7 +1,7 @@
 //! Puts controllers of ours under noq connections.
 
 use crate::controller::Adapter;
-use crate::start::{Build, Made, Make, Start};
+use crate::start::{Build, Control, Make, Start};
 use noq_proto::congestion::{Controller, ControllerFactory};
 use pcc::{CongestionControl, Event, Observer, Pcc, Phase, Profile, Rate};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,8 +16,8 @@ use std::time::Instant;
 /// ```
 ///
 /// A noq configuration belongs to one connection: a client passes it to `Endpoint::connect_with`, a server to
-/// `Incoming::accept_with`. So each connection can have a controller of its own. How it does can be read with
-/// [`Statistics::of`](crate::Statistics::of).
+/// `Incoming::accept_with`. So each connection can have a controller of its own. What it knows and does can be read
+/// with [`Statistics::of`](crate::Statistics::of).
 ///
 /// [`Transport`](crate::Transport) also sets what else in noq's configuration helps such a controller.
 #[derive(Clone, Debug)]
@@ -27,8 +27,10 @@ pub struct Factory {
 
 impl Factory {
     /// A factory of the controllers that `control` returns; it is called for each path of each connection.
+    ///
+    /// [`Statistics`](crate::Statistics) knows neither rate nor phase of these.
     pub fn new(control: impl Fn(&Start) -> Box<dyn CongestionControl> + Send + Sync + 'static) -> Factory {
-        Factory::assemble(Arc::new(move |start| Made { control: control(start), phase: None }), fastrand::u64(..), None)
+        Factory::assemble(Arc::new(move |start| Control::Other(control(start))), fastrand::u64(..), None)
     }
 
     /// A factory of controllers with the constants of `profile`.
@@ -46,14 +48,15 @@ impl Factory {
         Factory::assemble(Arc::new(make), fastrand::u64(..), None)
     }
 
-    /// The same with random choices that come from `seed`, so that a run can be repeated. Else the seed is drawn:
+    /// The same with random choices that come from `seed`, so that a run can be repeated. Without it each factory draws a seed, because
     /// flows that start together must not probe in step.
     #[must_use]
     pub fn with_seed(self, seed: u64) -> Factory {
         Factory::assemble(self.build.make(), seed, self.build.max_rate())
     }
 
-    /// The same with a rate that each connection stays below.
+    /// The same with a rate that no connection exceeds on average over some milliseconds, whatever its controller says. One that
+    /// has a window and no pacing rate is then paced as noq would do it, at 5/4 of window / round-trip time, up to this rate.
     #[must_use]
     pub fn with_max_rate(self, max: Rate) -> Factory {
         Factory::assemble(self.build.make(), self.build.seed(), Some(max))
@@ -64,18 +67,18 @@ impl Factory {
     }
 }
 
-/// A controller whose phase can be read, with the user's observer.
-fn watched(profile: &Profile, start: &Start, next: Option<Box<dyn Observer>>) -> Made {
-    let mut control: Pcc = match start.max_rate {
+/// A controller whose phase can be read, with the user's observer, if there is one.
+fn watched(profile: &Profile, start: &Start, next: Option<Box<dyn Observer>>) -> Control {
+    let mut pcc: Pcc = match start.max_rate {
         Some(max) => profile.clone().with_max_rate(max).build(start.seed),
         None => profile.build(start.seed),
     };
     let phase = Arc::new(Mutex::new(Phase::Starting));
-    control.observe(Box::new(PhaseObserver { phase: phase.clone(), next }));
-    Made { control: Box::new(control), phase: Some(phase) }
+    pcc.observe(Box::new(PhaseObserver { phase: phase.clone(), next }));
+    Control::Pcc { pcc: Box::new(pcc), phase }
 }
 
-/// Keeps the phase for those who ask; passes all events on.
+/// Notes the phase, and passes all events on to the user's observer.
 #[derive(Debug)]
 struct PhaseObserver {
     phase: Arc<Mutex<Phase>>,

@@ -1,15 +1,14 @@
 //! A timer that fires to within tens of microseconds.
 //!
-//! tokio's own timer rounds to whole milliseconds, in which 100 Mbit/s are nine full packets. On Linux this one is a
-//! `timerfd`: the kernel's high-resolution timer, to which the thread's timer slack doesn't apply.
-//! Elsewhere it falls back to tokio's.
+//! tokio's own timer rounds to whole milliseconds, in each of which 100 Mbit/s send nine full packets. On Linux this one is a
+//! `timerfd`: the kernel's high-resolution timer, which the thread's timer slack doesn't delay. Elsewhere it is tokio's.
 
 use std::future::poll_fn;
 use std::io;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-/// A re-armable timer. Needs a tokio runtime with I/O and time enabled.
+/// A timer that can be set again and again. It needs a tokio runtime with I/O and time enabled.
 #[derive(Debug)]
 pub struct Timer {
     deadline: Instant,
@@ -36,13 +35,13 @@ impl Timer {
         }
     }
 
-    /// Whether the deadline has come; registers the task to be woken then, if not.
+    /// Whether the deadline has come. If not, the task is woken then.
     pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             if Instant::now() >= self.deadline {
                 return Poll::Ready(());
             }
-            // A wake-up may stem from an earlier deadline, so the clock decides.
+            // A wake-up may belong to an earlier deadline, so the time is looked at again.
             ready!(self.clock.poll_tick(cx));
         }
     }
@@ -95,10 +94,10 @@ mod timerfd {
             }
         }
 
-        /// Ready when the timer has fired since the last call, and possibly without cause.
+        /// Ready if the timer has fired since the last call; now and then also if it hasn't.
         ///
-        /// The expiry count is never read: tokio polls edge-triggered, so that each expiry wakes anew, and
-        /// arming the timer resets the count. This saves one system call per wake-up.
+        /// The count of expiries is never read, which saves a system call for each of them: tokio polls edge-triggered, so that each
+        /// expiry wakes anew, and arming the timer resets the count.
         pub(super) fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<()> {
             match ready!(self.0.poll_read_ready(cx)) {
                 Ok(mut guard) => guard.clear_ready(),
@@ -113,7 +112,7 @@ mod timerfd {
 #[cfg(not(target_os = "linux"))]
 use fallback::Clock;
 
-// Tests compile it on Linux, too.
+// Compiled on Linux for the tests only.
 #[cfg(any(test, not(target_os = "linux")))]
 mod fallback {
     use std::future::Future;

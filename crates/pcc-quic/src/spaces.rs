@@ -1,10 +1,10 @@
-//! One rising sequence of packet numbers out of QUIC's several.
+//! One rising sequence of packet numbers, made of the several that a QUIC connection has.
 
 use pcc::{PacketTable, Time};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// A packet whose outcome is open.
+/// A packet that is neither acknowledged nor lost yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outstanding {
     /// Its number in the contract's single sequence.
@@ -13,30 +13,40 @@ pub(crate) struct Outstanding {
     pub(crate) sent: Time,
     /// The size of the packet in bytes.
     pub(crate) bytes: u64,
-    /// No other packet was sent just before it, at the same time.
-    pub(crate) first: bool,
+    /// It is the first, or the only one, of the packets that were sent at the same time.
+    pub(crate) begins_burst: bool,
 }
 
 /// Maps the packet numbers of noq's callbacks to strictly rising ones.
 ///
-/// The Initial, Handshake and Data spaces all count from 0, and the callbacks don't say which space they mean. A
-/// packet number that isn't above the one before therefore opens a new *run*: an offset that lifts it above all
-/// numbers given out. Later, a packet is searched in each run that may hold it, and recognised by what it was sent
-/// with. After the handshake there is one run.
+/// The Initial, Handshake and Data spaces all count from 0, and the callbacks don't say which space they mean. So a packet number that isn't
+/// above the one before opens a new *run*, whose offset lifts it above all numbers given out. When noq reports the outcome of
+/// a packet, each run that may hold its number is searched for one with the same size and, if noq tells it, the same send
+/// time. After the handshake there is one run.
 #[derive(Debug, Default)]
 pub(crate) struct Spaces {
-    /// Never empty once a packet was sent; rising in both fields.
+    /// Never empty once a packet was sent. Both fields rise from run to run.
     runs: VecDeque<Run>,
+    /// The last number given out.
     last: Option<u64>,
-    /// When they were sent, their bytes, and whether they were the first then.
-    packets: PacketTable<(Time, u64, bool)>,
+    packets: PacketTable<Sent>,
     last_sent: Option<Time>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    first: u64,
+    /// The number that its first packet was given.
+    first_number: u64,
+    /// What is added to noq's packet numbers.
     offset: u64,
+}
+
+/// What is remembered of a packet besides its number; the fields of [`Outstanding`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Sent {
+    time: Time,
+    bytes: u64,
+    begins_burst: bool,
 }
 
 impl Spaces {
@@ -47,55 +57,55 @@ impl Spaces {
             (Some(number), Some(last)) if number > last => number,
             (_, last) => {
                 let offset = last.map_or(0, |last| last + 1);
-                let first = pn.saturating_add(offset);
-                self.runs.push_back(Run { first, offset });
-                first
+                let first_number = pn.saturating_add(offset);
+                self.runs.push_back(Run { first_number, offset });
+                first_number
             }
         };
         self.last = Some(number);
-        let first = self.last_sent.replace(sent) != Some(sent);
-        self.packets.insert(number, (sent, bytes, first));
-        Outstanding { number, sent, bytes, first }
+        let begins_burst = self.last_sent.replace(sent) != Some(sent);
+        self.packets.insert(number, Sent { time: sent, bytes, begins_burst });
+        Outstanding { number, sent, bytes, begins_burst }
     }
 
     /// Removes the packet `pn` that was sent at `sent` with `bytes` bytes, if it is outstanding.
     pub(crate) fn take_acked(&mut self, pn: u64, sent: Time, bytes: u64) -> Option<Outstanding> {
         // Nearly always the newest run has it.
         let is_it =
-            |number: &u64| self.packets.get(*number).is_some_and(|packet| (packet.0, packet.1) == (sent, bytes));
+            |number: &u64| self.packets.get(*number).is_some_and(|packet| (packet.time, packet.bytes) == (sent, bytes));
         let number = self.candidates(pn).rev().find(is_it)?;
         self.take(number)
     }
 
-    /// Removes the packet `pn` of `bytes` bytes, if it is outstanding. Of several, the oldest.
+    /// Removes the packet `pn` of `bytes` bytes, if it is outstanding; the oldest, if several spaces have one like it.
     pub(crate) fn take_lost(&mut self, pn: u64, bytes: u64) -> Option<Outstanding> {
-        let is_it = |number: &u64| self.packets.get(*number).is_some_and(|packet| packet.1 == bytes);
+        let is_it = |number: &u64| self.packets.get(*number).is_some_and(|packet| packet.bytes == bytes);
         let number = self.candidates(pn).find(is_it)?;
         self.take(number)
     }
 
     /// Removes the oldest packet if it was sent more than `age` before `newest`.
     pub(crate) fn take_older(&mut self, newest: Time, age: Duration) -> Option<Outstanding> {
-        let (number, &(sent, ..)) = self.packets.first()?;
-        if newest.since(sent) > age { self.take(number) } else { None }
+        let (number, packet) = self.packets.first()?;
+        if newest.since(packet.time) > age { self.take(number) } else { None }
     }
 
     /// The numbers that `pn` may have been given, oldest first.
     fn candidates(&self, pn: u64) -> impl DoubleEndedIterator<Item = u64> + '_ {
         (0..self.runs.len()).filter_map(move |i| {
             let number = pn.checked_add(self.runs[i].offset)?;
-            let end = self.runs.get(i + 1).map_or(u64::MAX, |next| next.first);
-            (self.runs[i].first <= number && number < end).then_some(number)
+            let end = self.runs.get(i + 1).map_or(u64::MAX, |next| next.first_number);
+            (self.runs[i].first_number <= number && number < end).then_some(number)
         })
     }
 
     fn take(&mut self, number: u64) -> Option<Outstanding> {
-        let (sent, bytes, first) = self.packets.take(number)?;
+        let Sent { time, bytes, begins_burst } = self.packets.take(number)?;
         let oldest = self.packets.first().map_or(u64::MAX, |(number, _)| number);
-        while self.runs.len() > 1 && self.runs[1].first <= oldest {
+        while self.runs.len() > 1 && self.runs[1].first_number <= oldest {
             self.runs.pop_front();
         }
-        Some(Outstanding { number, sent, bytes, first })
+        Some(Outstanding { number, sent: time, bytes, begins_burst })
     }
 }
 
@@ -114,7 +124,7 @@ mod tests {
         assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
         for ((pn, bytes), number) in sent.into_iter().zip(100..).zip(numbers) {
             let taken = if pn % 2 == 0 { spaces.take_acked(pn, AT, bytes) } else { spaces.take_lost(pn, bytes) };
-            assert_eq!(taken, Some(Outstanding { number, sent: AT, bytes, first: number == 0 }));
+            assert_eq!(taken, Some(Outstanding { number, sent: AT, bytes, begins_burst: number == 0 }));
         }
         assert_eq!(spaces.runs.len(), 1, "finished runs are forgotten");
         assert_eq!(spaces.packets.first(), None);

@@ -1,9 +1,10 @@
 //! How the controller of a path is made.
 
-use pcc::{CongestionControl, Phase, Rate, Time};
+use pcc::{CongestionControl, Pcc, Phase, Rate, Time};
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a controller starts with.
 #[derive(Clone, Copy, Debug)]
@@ -15,19 +16,61 @@ pub struct Start {
     pub mtu: u64,
     /// A seed for random choices, different for every path of every connection.
     pub seed: u64,
-    /// A rate that the connection stays below, on average over some milliseconds: lateness is made up for.
+    /// The rate that the connection doesn't exceed on average over some milliseconds; what left late is made up for. `None` for no
+    /// limit.
     pub max_rate: Option<Rate>,
 }
 
-/// A controller, and where its phase can be read if it has phases. That is locked when the phase changes, not for packets.
-pub(crate) struct Made {
-    pub(crate) control: Box<dyn CongestionControl>,
-    pub(crate) phase: Option<Arc<Mutex<Phase>>>,
+/// The controller of a path.
+#[derive(Debug)]
+pub(crate) enum Control {
+    /// One of a profile. Its phase is locked when it changes, not for packets.
+    Pcc { pcc: Box<Pcc>, phase: Arc<Mutex<Phase>> },
+    /// Any other.
+    Other(Box<dyn CongestionControl>),
 }
 
-pub(crate) type Make = dyn Fn(&Start) -> Made + Send + Sync;
+impl Control {
+    /// What a controller of a profile takes to be the right rate.
+    pub(crate) fn rate(&self) -> Option<Rate> {
+        match self {
+            Control::Pcc { pcc, .. } => Some(pcc.rate()),
+            Control::Other(_) => None,
+        }
+    }
 
-/// How to make the next controller; shared with the controllers made, which may have to be cloned.
+    /// What a controller of a profile does at the moment.
+    pub(crate) fn phase(&self) -> Option<Phase> {
+        match self {
+            Control::Pcc { phase, .. } => Some(*phase.lock().unwrap_or_else(PoisonError::into_inner)),
+            Control::Other(_) => None,
+        }
+    }
+}
+
+impl Deref for Control {
+    type Target = dyn CongestionControl;
+
+    fn deref(&self) -> &(dyn CongestionControl + 'static) {
+        match self {
+            Control::Pcc { pcc, .. } => &**pcc,
+            Control::Other(control) => &**control,
+        }
+    }
+}
+
+impl DerefMut for Control {
+    fn deref_mut(&mut self) -> &mut (dyn CongestionControl + 'static) {
+        match self {
+            Control::Pcc { pcc, .. } => &mut **pcc,
+            Control::Other(control) => &mut **control,
+        }
+    }
+}
+
+pub(crate) type Make = dyn Fn(&Start) -> Control + Send + Sync;
+
+/// How to make the next controller. The controllers made share it, because noq clones them, and each clone is a controller of its own.
 pub(crate) struct Build {
     make: Arc<Make>,
     seed: u64,
@@ -41,11 +84,11 @@ impl Build {
     }
 
     /// The next controller, for a path that carries packets of `mtu` bytes.
-    pub(crate) fn control(&self, now: Time, mtu: u16) -> Made {
+    pub(crate) fn control(&self, now: Time, mtu: u16) -> Control {
         let seed = self.seed.wrapping_add(self.built.fetch_add(1, Ordering::Relaxed));
-        let mut made = (self.make)(&Start { now, mtu: mtu.into(), seed, max_rate: self.max_rate });
-        made.control.on_mtu_change(mtu.into());
-        made
+        let mut control = (self.make)(&Start { now, mtu: mtu.into(), seed, max_rate: self.max_rate });
+        control.on_mtu_change(mtu.into());
+        control
     }
 
     pub(crate) fn make(&self) -> Arc<Make> {

@@ -3,28 +3,33 @@
 use pcc::{Phase, Rate, Time};
 use std::time::Duration;
 
-/// Packets are counted for at least this long before they make a rate.
+/// A rate is measured over a round trip, or over this time if that is longer.
 const MIN_ROUND: Duration = Duration::from_millis(10);
 
 /// What the controller of a path knows and does. Read it with [`Statistics::of`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// The rate that packets are sent at: what the controller takes the path to carry, give or take the few percent that
-    /// it probes with. `None` for a controller that has a window only.
+    /// The rate that the controller takes for the right one ([`Pcc::rate`](pcc::Pcc::rate)), without the changes by which it probes for a better
+    /// one. Packets that get lost are part of it. While a connection starts up it is what was reached so far, and rises each round
+    /// trip. `None` for a controller that was made with [`Factory::new`](crate::Factory::new).
+    pub rate: Option<Rate>,
+    /// How fast packets leave while there are some to send. This may exceed what the path carries: a controller with a window, as
+    /// `queue-target` is, sends the window in less than a round trip (four fifths of it, and less during start-up), and waits for
+    /// acknowledgements then. `None` if the controller has a window only, and no largest rate was set.
     pub pacing_rate: Option<Rate>,
-    /// The rate at which packets were acknowledged during the last round trip, or the last 10 ms if that is longer. If the
-    /// application had little to send, this is how little, and no bound of the path. Zero before the first round trip.
+    /// The rate at which packets were acknowledged during the last round trip, or the last 10 ms if that is longer. An application
+    /// that sends little makes it small: it doesn't tell what the path could carry. Zero before the first round trip.
     pub delivery_rate: Rate,
-    /// The share of the packets that was lost in the same round trip, in 0..=1.
+    /// The share of packets that were lost during the same time, in 0..=1.
     pub loss: f64,
     /// noq's smoothed round-trip time. `None` before the first acknowledgement.
     pub smoothed_rtt: Option<Duration>,
     /// The shortest time in which a packet of this path was acknowledged.
     pub min_rtt: Option<Duration>,
-    /// Bytes that may be in flight.
+    /// The most bytes that may be in flight: sent, and neither acknowledged nor lost.
     pub in_flight_cap: u64,
-    /// What the controller does at the moment. `None` for one that was made with [`Factory::new`](crate::Factory::new).
+    /// What the controller does at the moment. `None` as for `rate`.
     pub phase: Option<Phase>,
 }
 
@@ -54,7 +59,7 @@ impl Rounds {
         self.lost += 1;
     }
 
-    /// All that came at `now` has been counted.
+    /// All packets whose outcome became known at `now` have been counted.
     pub(crate) fn on_batch_end(&mut self, now: Time) {
         if let Some(began) = self.began {
             let elapsed = now.since(began);
@@ -67,15 +72,22 @@ impl Rounds {
         (self.began, self.bytes_acked, self.acked, self.lost) = (Some(now), 0, 0, 0);
     }
 
-    pub(crate) fn statistics(&self, pacing_rate: Option<Rate>, in_flight_cap: u64, phase: Option<Phase>) -> Statistics {
+    /// noq's smoothed round-trip time. `None` before the first acknowledgement.
+    pub(crate) fn smoothed_rtt(&self) -> Option<Duration> {
+        self.smoothed_rtt
+    }
+
+    /// What was measured, and nothing of what only the controller knows.
+    pub(crate) fn statistics(&self) -> Statistics {
         Statistics {
-            pacing_rate,
+            rate: None,
+            pacing_rate: None,
             delivery_rate: self.delivery_rate,
             loss: self.loss,
             smoothed_rtt: self.smoothed_rtt,
             min_rtt: self.min_rtt,
-            in_flight_cap,
-            phase,
+            in_flight_cap: 0,
+            phase: None,
         }
     }
 }
@@ -90,7 +102,7 @@ mod tests {
         let rtt = Duration::from_millis(20);
         let mut rounds = Rounds::default();
         for ms in 0..=20 {
-            // The packet of the very first batch was sent before the round began.
+            // The packets of the first batch were sent before the round began, so they aren't counted.
             rounds.on_acked(1250, rtt, rtt);
             rounds.on_acked(1250, rtt + rtt, rtt);
             if ms % 2 == 0 {
@@ -98,7 +110,7 @@ mod tests {
             }
             rounds.on_batch_end(at(100 + ms));
         }
-        let statistics = rounds.statistics(None, 0, None);
+        let statistics = rounds.statistics();
         assert_eq!(statistics.delivery_rate, Rate::from_mbps(20.0));
         assert_eq!(statistics.loss, 0.2);
         assert_eq!((statistics.smoothed_rtt, statistics.min_rtt), (Some(rtt), Some(rtt)));

@@ -114,7 +114,9 @@ async fn each_end_has_its_controller_whose_state_can_be_read() {
     let read = observed(&a, &b).await;
     for statistics in &read {
         let now = statistics.expect("the controller comes from a factory");
-        assert!(now.pacing_rate.is_some_and(|rate| !rate.is_zero() && rate <= max), "{now:?}");
+        for rate in [now.rate, now.pacing_rate] {
+            assert!(rate.is_some_and(|rate| !rate.is_zero() && rate <= max), "{now:?}");
+        }
         assert!((0.0..=1.0).contains(&now.loss) && now.in_flight_cap > 0, "{now:?}");
     }
     let last = read[read.len() - 1].expect("as before");
