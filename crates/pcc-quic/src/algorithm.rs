@@ -42,7 +42,7 @@ impl Algorithm {
         Algorithm::all().map(Algorithm::name).collect::<Vec<_>>().join(", ")
     }
 
-    /// The name that [`FromStr`](std::str::FromStr) reads.
+    /// The name that [`FromStr`] reads.
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Pcc(entry) => entry.name,

@@ -5,8 +5,8 @@
 //! megabytes, [`windows::follow_path`] keeps flow control from limiting it. [`Statistics`] tells a running connection's rate,
 //! round-trip time and loss.
 //!
-//! Modules, each of which uses only those before it: `buffers`, `precise`, `waits`, `common_wait`, `socket`, `runtime`, `queue`, `bursts`, `bucket`, `pacing`,
-//! `spaces`, `start`, `statistics`, `controller`, `factory`, `windows`, `algorithm`, `transport`.
+//! Modules, each of which uses only those before it: `buffers`, `precise`, `waits`, `common_wait`, `socket`, `runtime`,
+//! `queue`, `bursts`, `bucket`, `pacing`, `spaces`, `start`, `statistics`, `controller`, `factory`, `windows`, `algorithm`, `transport`.
 
 mod algorithm;
 mod bucket;

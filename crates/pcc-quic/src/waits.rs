@@ -18,7 +18,8 @@ pub(crate) const MIN_WAIT: Duration = Duration::from_micros(50);
 /// A wait is at most the shortest round trip divided by this: far less than what the controllers take for a queue.
 const ROUND_TRIPS: u32 = 64;
 
-/// And it is no longer than this, unless the path's queue is known to hold more: half the time of the longest bursts in which Linux sends paced TCP.
+/// And it is no longer than this, unless the path's queue is known to hold more: half the time that the longest bursts take in which Linux sends
+/// paced TCP.
 const LONGEST: Duration = Duration::from_micros(500);
 
 /// How long wake-ups may be put off on a path with this shortest round trip, whatever its queue. Zero if a wait would be so short that setting a
@@ -31,7 +32,7 @@ pub(crate) fn longest(round_trip: Duration) -> Duration {
 /// How long a controller lets the timer and the socket of its connection wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waits {
-    /// The connection's task; `None` before it has sent a packet, or outside of tokio.
+    /// The tokio task of the connection; `None` before it has sent a packet.
     pub(crate) task: Option<Id>,
     /// When the last packet was sent.
     pub(crate) sent: Instant,
@@ -53,7 +54,7 @@ impl Waits {
 
     /// What was said last on this thread, if it is for the running task.
     pub(crate) fn said() -> Option<Waits> {
-        SAID.get().filter(|waits| waits.task == try_id())
+        SAID.get().filter(|waits| waits.task.is_some() && waits.task == try_id())
     }
 }
 

@@ -79,7 +79,8 @@ impl Windows {
 /// Lets the windows of `connection` follow its paths, up to `cap` bytes each, until it closes.
 ///
 /// Both ends of a connection should do so, each for what it sends and receives. The future is meant for a task of its own
-/// ([`tokio::spawn`]); it doesn't keep the connection open. Call this before you open more paths: it doesn't know of those that were opened before.
+/// ([`tokio::spawn`]); it doesn't keep the connection open. Call this before a second path
+/// is opened: paths opened earlier aren't followed.
 ///
 /// The window of a single stream can't be changed once the connection is up (`TransportConfig::stream_receive_window`), so
 /// split large data over several streams.
