@@ -38,6 +38,9 @@ const WHILE_SILENT: f64 = 0.7;
 /// Who yields forgets the smallest round-trip time after so many seconds (BBR, 2016; Copa, NSDI 2018): else it would yield for ever to a
 /// path that became longer.
 const FORGETS: f64 = 10.0;
+/// The smoothed round-trip time is at most so many times the standing one, and what may be noise: after a delay of several round trips has gone,
+/// packets would leave for seconds as if it were still there.
+const MOST_SMOOTHED: f64 = 3.0;
 /// The longest round-trip time that is believed, in seconds.
 const MAX_RTT: f64 = 600.0;
 
@@ -84,6 +87,8 @@ pub(super) struct Delay {
     newest: f64,
     /// By how much the delay rose at once since that was asked last.
     rise: f64,
+    /// Whether a delay of several round trips has gone since that was asked last.
+    fell: bool,
 }
 
 impl Delay {
@@ -134,6 +139,10 @@ impl Delay {
         }
         self.newest = larger(self.newest, newest);
         self.standing.update(now, smallest, window);
+        let most = MOST_SMOOTHED * self.standing() + self.noise();
+        if smoothed > most {
+            (self.smoothed, self.fell) = (Some(most), true);
+        }
         self.base.update(now, smallest, self.memory);
         let part = gap / larger(larger(smoothed, gap), f64::MIN_POSITIVE);
         self.mean = decayed(self.mean + (self.excess() - self.mean) * part);
@@ -163,6 +172,11 @@ impl Delay {
     /// By how much the delay rose at once since the last call.
     pub fn take_rise(&mut self) -> f64 {
         core::mem::take(&mut self.rise)
+    }
+
+    /// Whether a delay of several round trips has gone since the last call.
+    pub fn take_fall(&mut self) -> bool {
+        core::mem::take(&mut self.fell)
     }
 
     /// Nothing was sent for some time, so that nothing could be acknowledged: that is no gap between acknowledgements.
@@ -328,6 +342,27 @@ mod tests {
             }
         }
         assert!(delay.excess() > 0.01 && delay.take_rise() == 0.0);
+    }
+
+    #[test]
+    fn a_delay_of_several_round_trips_that_has_gone_is_forgotten() {
+        let mut delay = Delay::new(true, NoiseConfig::default());
+        let mut now = 0;
+        let mut acknowledge = |delay: &mut Delay, packets: u64, ms: u64| {
+            for _ in 0..packets {
+                now += 10_000_000;
+                let (sent, rtt) = (Time::from_nanos(now), core::time::Duration::from_millis(ms));
+                delay.on_acked(&AckedPacket { time: sent + rtt, number: now, sent, bytes: 1200, rtt });
+                delay.on_batch(sent + rtt, 0.001);
+            }
+            (delay.smoothed().unwrap_or_default(), delay.take_fall())
+        };
+        assert_eq!(acknowledge(&mut delay, 10, 40), (0.04, false));
+        let (smoothed, fell) = acknowledge(&mut delay, 100, 110);
+        assert!(smoothed > 0.1 && !fell, "{smoothed}: a queue of less than two round trips");
+        acknowledge(&mut delay, 100, 2000);
+        let (smoothed, fell) = acknowledge(&mut delay, 4, 40);
+        assert!(fell && smoothed <= MOST_SMOOTHED * 0.04 + delay.noise(), "{smoothed}");
     }
 
     #[test]

@@ -56,6 +56,8 @@ const GREW_TOO_FAST: f64 = 0.05;
 const FEWEST_PACKETS: u32 = 20;
 /// After so many round trips without a queue and without loss the path has room for more than a cap allows. At one that fits, something is lost by then.
 const CAP_ROUNDS: u32 = 64;
+/// It takes fewer of them if a delay of several round trips has gone since the cap was set: it was for a queue that isn't there any more.
+const CAP_ROUNDS_WITHOUT_QUEUE: u32 = 8;
 /// A cap on the window grows by this part in each interval, by this many packets at least; and by once more of that for each time that it gets
 /// this many intervals older.
 const CAP_GROWTH: f64 = 0.002;
@@ -178,6 +180,8 @@ pub(super) struct Loss {
     rounds: u32,
     /// Round trips up to now in which the path had room for more than the cap.
     had_room: u32,
+    /// Whether a delay of several round trips has gone since the cap was set.
+    queue_has_gone: bool,
 }
 
 impl Loss {
@@ -194,6 +198,7 @@ impl Loss {
             debt: 0.0,
             rounds: 0,
             had_room: 0,
+            queue_has_gone: false,
         }
     }
 
@@ -216,11 +221,18 @@ impl Loss {
         round.packets() >= FEWEST_PACKETS && round.loss() > self.background + GREW_TOO_FAST
     }
 
-    /// Takes in a round trip that a window at the cap filled, without a queue and without loss if the path `has_room`.
-    pub fn on_round_at_cap(&mut self, has_room: bool) {
+    /// Takes in a round trip: whether a window at the cap filled it without a queue and without loss, so that the path `has_room`, and whether a delay
+    /// of several round trips has gone.
+    pub fn on_round(&mut self, has_room: bool, queue_has_gone: bool) {
+        if self.cap.is_infinite() {
+            (self.had_room, self.queue_has_gone) = (0, false);
+            return;
+        }
+        self.queue_has_gone |= queue_has_gone;
         self.had_room = if has_room { self.had_room + 1 } else { 0 };
-        if self.had_room >= CAP_ROUNDS {
-            (self.cap, self.had_room) = (f64::INFINITY, 0);
+        let enough = if self.queue_has_gone { CAP_ROUNDS_WITHOUT_QUEUE } else { CAP_ROUNDS };
+        if self.had_room >= enough {
+            self.cap = f64::INFINITY;
         }
     }
 
@@ -481,13 +493,25 @@ mod tests {
     fn a_cap_that_is_far_too_low_is_forgotten() {
         let mut control = Loss { cap: 30.0, ..Loss::new(LossConfig::default()) };
         let mut pass = |has_room, rounds| {
-            (0..rounds).for_each(|_| control.on_round_at_cap(has_room));
+            (0..rounds).for_each(|_| control.on_round(has_room, false));
             control.cap
         };
         assert_eq!(pass(true, CAP_ROUNDS - 1), 30.0);
         assert_eq!(pass(false, 1), 30.0);
         assert_eq!(pass(true, CAP_ROUNDS - 1), 30.0, "in a row");
         assert_eq!(pass(true, 1), f64::INFINITY);
+    }
+
+    #[test]
+    fn a_cap_for_a_queue_that_has_gone_is_forgotten_sooner() {
+        let mut control = Loss { cap: 3.0, ..Loss::new(LossConfig::default()) };
+        control.on_round(false, true);
+        (1..CAP_ROUNDS_WITHOUT_QUEUE).for_each(|_| control.on_round(true, false));
+        assert_eq!(control.cap, 3.0);
+        control.on_round(true, false);
+        assert_eq!(control.cap, f64::INFINITY);
+        control.on_round(true, false);
+        assert!(!control.queue_has_gone, "the next cap is another one");
     }
 
     #[test]

@@ -409,9 +409,7 @@ impl QueueTargetControl {
         let has_room = !(queued || may_be_hidden) && self.shows_room(round);
         // Who wants less than a packet in the queue, or yields, leaves it to others to take that room first. But who yields gives back what it takes.
         let (wants, competes) = (self.wanted >= 1.0, self.config.competes);
-        if self.loss.cap.is_finite() {
-            self.loss.on_round_at_cap(has_room && (wants || !competes));
-        }
+        self.loss.on_round(has_room && (wants || !competes), self.delay.take_fall());
         self.window.on_round(has_room && wants && competes && self.loss.cap.is_infinite());
         if !self.used && !self.is_draining() {
             self.window.disuse(round.in_flight as f64 / self.packet);
