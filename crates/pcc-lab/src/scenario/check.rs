@@ -90,14 +90,19 @@ impl Scenario {
         let links = self.link.iter().map(|link| link.name.as_deref().unwrap_or_default());
         let links: Vec<(String, &str)> =
             links.enumerate().map(|(index, name)| (format!("link.{index}.name"), name)).collect();
-        let flows = self.flow.iter().enumerate().map(|(index, flow)| (format!("flow.{index}.name"), flow.label()));
+        let labels = self.flow.iter().enumerate().map(|(index, flow)| (format!("flow.{index}.name"), flow.label()));
         let title = ("title".to_owned(), self.title.as_str());
-        for (key, text) in [title].into_iter().chain(links.clone()).chain(flows) {
+        for (key, text) in [title].into_iter().chain(links.clone()).chain(labels) {
             check_text(text).map_err(|reason| ScenarioError::at(key, reason))?;
         }
-        for (index, (key, name)) in links.iter().enumerate().filter(|(_, (_, name))| !name.is_empty()) {
-            if links[..index].iter().any(|(_, other)| other == name) {
-                return Err(ScenarioError::at(key.clone(), format!("another link is called {name}, too")));
+        let flows = self.flow.iter().map(|flow| flow.name.as_deref().unwrap_or_default());
+        let flows: Vec<(String, &str)> =
+            flows.enumerate().map(|(index, name)| (format!("flow.{index}.name"), name)).collect();
+        for (what, names) in [("link", links), ("flow", flows)] {
+            for (index, (key, name)) in names.iter().enumerate().filter(|(_, (_, name))| !name.is_empty()) {
+                if names[..index].iter().any(|(_, other)| other == name) {
+                    return Err(ScenarioError::at(key.clone(), format!("another {what} is called {name}, too")));
+                }
             }
         }
         Ok(())

@@ -32,6 +32,7 @@ mod stack;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod undone;
 
 pub use error::ScenarioError;
 pub(crate) use fault::fault_of;

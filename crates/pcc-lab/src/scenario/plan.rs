@@ -2,7 +2,8 @@
 
 use super::error::{ScenarioError, with_meant};
 use super::file::Scenario;
-use super::sweep::{self, Point};
+use super::sweep::{self, Point, Sweep};
+use super::undone;
 use crate::controller::UtilitySpec;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -21,6 +22,8 @@ pub struct Plan {
 pub struct Case {
     /// Per sweep, its name and the label of its value.
     pub labels: Vec<(String, String)>,
+    /// The keys that sweeps set, each with its value.
+    pub settings: Vec<(String, Value)>,
     /// The scenario of this case.
     pub scenario: Scenario,
     /// Where relative paths begin.
@@ -80,10 +83,18 @@ impl Plan {
     fn cases_of(text: &str, folder: PathBuf, overrides: &[(String, Value)]) -> Result<Plan, ScenarioError> {
         // First as it stands, so that errors show the line.
         toml::from_str::<Scenario>(text).map_err(|error| ScenarioError::syntax(&error))?;
-        let mut table: Table = toml::from_str(text).map_err(|error| ScenarioError::syntax(&error))?;
-        let settings: Vec<Setting> = overrides.iter().map(|(key, value)| Setting { sweep: None, key, value }).collect();
+        let mut base: Table = toml::from_str(text).map_err(|error| ScenarioError::syntax(&error))?;
+        let mut table = base.clone();
+        let settings: Vec<Setting> = overrides.iter().map(Setting::from_outside).collect();
         let scenario = apply(&mut table, &settings, &read)?;
-        let axes = scenario.sweep.iter().map(|sweep| sweep.points()).collect::<Result<Vec<_>, _>>()?;
+        let points = |sweep: &Sweep| {
+            sweep.points().map_err(|error| {
+                let of_sweep = format!("sweep.{}.", sweep.name);
+                let set = overrides.iter().find(|(key, _)| key.starts_with(&of_sweep));
+                set.map_or(error.clone(), |(key, value)| error.set_by(None, key, value))
+            })
+        };
+        let axes = scenario.sweep.iter().map(points).collect::<Result<Vec<_>, _>>()?;
         if axes.iter().map(Vec::len).try_fold(1usize, usize::checked_mul).is_none_or(|cases| cases > MAX_CASES) {
             return Err(ScenarioError::at("sweep".to_owned(), format!("these are more than {MAX_CASES} cases")));
         }
@@ -96,27 +107,35 @@ impl Plan {
                 format!("another sweep is called {name}, too"),
             ));
         }
-        let quick: Vec<Setting> =
-            scenario.quick.iter().map(|(key, value)| Setting { sweep: None, key, value }).collect();
-        let short = apply(&mut table.clone(), &quick, &read);
+        let axes_by_name: Vec<(&str, &[Point])> =
+            names.iter().map(|name| name.as_str()).zip(axes.iter().map(Vec::as_slice)).collect();
+        undone::check_sweeps(&table, &axes_by_name)?;
+        undone::check_settings(&table, &axes_by_name, overrides)?;
+        let quick: Vec<(String, Value)> = scenario.quick.clone().into_iter().collect();
+        let settings: Vec<Setting> = quick.iter().map(Setting::from_outside).collect();
+        let short = apply(&mut table.clone(), &settings, &read)
+            .and_then(|_| undone::check_settings(&table, &axes_by_name, &quick));
         short.map_err(|error| ScenarioError::at("quick".to_owned(), error.to_string()))?;
         // Cases need not know of the others.
-        for key in ["sweep", "quick", "figure"] {
-            table.remove(key);
+        for key in NOT_OF_A_CASE {
+            base.remove(key);
         }
+        let of_all: Vec<Setting> = overrides
+            .iter()
+            .filter(|(key, _)| !NOT_OF_A_CASE.contains(&key.split('.').next().unwrap_or_default()))
+            .map(Setting::from_outside)
+            .collect();
         let case = |points: &Vec<&Point>| {
             let labels: Vec<(String, String)> =
                 names.iter().zip(points).map(|(name, point)| ((*name).clone(), point.label.clone())).collect();
-            let settings: Vec<Setting> = names
-                .iter()
-                .zip(points)
-                .flat_map(|(name, point)| {
-                    point.set.iter().map(|(key, value)| Setting { sweep: Some(name), key, value })
-                })
-                .collect();
-            let scenario = apply(&mut table.clone(), &settings, &|table| checked(table, &folder))
+            let of_sweeps = names.iter().zip(points).flat_map(|(name, point)| {
+                point.set.iter().map(|(key, value)| Setting { sweep: Some(name), key, value })
+            });
+            let all: Vec<Setting> = of_all.iter().copied().chain(of_sweeps).collect();
+            let scenario = apply(&mut base.clone(), &all, &|table| checked(table, &folder))
                 .map_err(|error| error.in_case(&shown(&labels)))?;
-            Ok(Case { labels, scenario, folder: folder.clone() })
+            let settings = points.iter().flat_map(|point| point.set.clone()).collect();
+            Ok(Case { labels, settings, scenario, folder: folder.clone() })
         };
         let cases = combinations(&axes).iter().map(case).collect::<Result<Vec<_>, ScenarioError>>()?;
         Ok(Plan { scenario, cases })
@@ -128,11 +147,21 @@ pub(crate) fn shown(labels: &[(String, String)]) -> String {
     labels.iter().map(|(name, label)| format!("{name} = {label}")).collect::<Vec<_>>().join(", ")
 }
 
+/// Tables of a file that are about its cases.
+pub(super) const NOT_OF_A_CASE: [&str; 3] = ["sweep", "quick", "figure"];
+
 /// A key that takes a value, by a sweep or from outside.
+#[derive(Clone, Copy)]
 struct Setting<'a> {
     sweep: Option<&'a str>,
     key: &'a str,
     value: &'a Value,
+}
+
+impl<'a> Setting<'a> {
+    fn from_outside((key, value): &'a (String, Value)) -> Setting<'a> {
+        Setting { sweep: None, key, value }
+    }
 }
 
 /// Sets keys and reads the result; an error names the setting that is to blame.

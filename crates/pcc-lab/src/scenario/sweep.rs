@@ -131,7 +131,8 @@ impl Range {
         let number =
             if self.low > 0.0 { self.low * libm::pow(self.high / self.low, uniform) } else { self.high * uniform };
         // Four decimals read well, but not where they are all there is.
-        let number = if self.high < 0.1 { number.to_string() } else { format!("{number:.4}") };
+        let is_small = self.high < 0.1 || (self.low > 0.0 && self.low < 0.01);
+        let number = if is_small { number.to_string() } else { format!("{number:.4}") };
         Value::String(format!("{number}{}", self.unit))
     }
 }
@@ -149,8 +150,54 @@ pub(crate) fn label_of(value: &Value) -> String {
 /// When the key leads through something that has no parts.
 pub fn set(scenario: &mut Table, key: &str, value: &Value) -> Result<(), ScenarioError> {
     let parts: Vec<&str> = key.split('.').collect();
-    set_in_table(scenario, &parts, value)
-        .ok_or_else(|| ScenarioError::at(key.to_owned(), "there is no such key to set".to_owned()))
+    set_in_table(scenario, &parts, value).ok_or_else(|| {
+        let reason = no_element(scenario, &parts).unwrap_or_else(|| "there is no such key to set".to_owned());
+        ScenarioError::at(key.to_owned(), reason)
+    })
+}
+
+/// If a key is for an element of a list by its number, and there is none of that number: what to say.
+fn no_element(scenario: &Table, parts: &[&str]) -> Option<String> {
+    let [list, index, ..] = parts else { return None };
+    let count = scenario.get(*list)?.as_array()?.len();
+    let index: usize = index.parse().ok()?;
+    (index >= count).then(|| match count {
+        1 => format!("there is no {list} {index}: they are counted from 0, and the only one is {list}.0"),
+        _ => format!(
+            "there is no {list} {index}: they are counted from 0, and the last one is {list}.{}",
+            count.max(1) - 1
+        ),
+    })
+}
+
+/// What a key means in a scenario, as [`set`] does, with a number for each element of a list and a dot behind each part:
+/// `link.queue` is `link.0.queue.` and `link.1.queue.`.
+pub(super) fn places(scenario: &Table, key: &str) -> Vec<String> {
+    let parts: Vec<&str> = key.split('.').collect();
+    let mut places = Vec::new();
+    find_places(scenario.get(parts[0]), &parts[1..], format!("{}.", parts[0]), &mut places);
+    places
+}
+
+fn find_places(value: Option<&Value>, parts: &[&str], place: String, places: &mut Vec<String>) {
+    match (value, parts.split_first()) {
+        (Some(Value::Array(array)), Some((first, rest))) => {
+            let named = |element: &Value| element.get("name").and_then(Value::as_str) == Some(first);
+            let index = first.parse().ok().or_else(|| array.iter().position(named));
+            match index {
+                Some(index) => find_places(array.get(index), rest, format!("{place}{index}."), places),
+                None => (0..array.len())
+                    .for_each(|index| find_places(array.get(index), parts, format!("{place}{index}."), places)),
+            }
+        }
+        (Some(Value::Table(table)), Some((first, rest))) => {
+            find_places(table.get(*first), rest, format!("{place}{first}."), places);
+        }
+        (_, parts) => {
+            let rest = parts.into_iter().flat_map(|(first, rest)| [first].into_iter().chain(rest));
+            places.push(rest.fold(place, |place, part| format!("{place}{part}.")));
+        }
+    }
 }
 
 /// If a key may have been meant for one element of a list, by its name, and there is none of that name, as with `link.bottlneck.rate`: that

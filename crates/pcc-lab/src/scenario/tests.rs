@@ -227,7 +227,10 @@ fn mistakes_in_sweeps_show_the_sweep_the_key_and_the_case() {
         &error_with("key = \"link.queue\"\nvalues = [\"30kB\", \"60kB\"]", draw),
         &["x.toml:13: sweep.buffer: draw.from.\"link.delay\" must have the smaller quantity first"],
     );
-    assert_parts(&error_with("flow.controller", "flow.3.controller"), &[sweep, "flow.3.controller: there is no such"]);
+    assert_parts(
+        &error_with("flow.controller", "flow.3.controller"),
+        &[sweep, "flow.3.controller: there is no flow 3"],
+    );
     assert_parts(&error_with("[\"30kB\", \"60kB\"]", "[]"), &["x.toml:13: sweep.buffer: a sweep needs values"]);
 }
 
@@ -285,4 +288,87 @@ fn hosts_are_named_and_changed() {
     assert_parts(&link("stalls = { every = \"1us\", length = \"1ms\" }"), &["x.toml:8: link.0.stalls.every: "]);
     let both = "pauses = { every = \"1s\", length = \"1ms\" }\nschedule = [{ at = \"1s\", loss = \"1%\" }]";
     assert_parts(&link(both), &["x.toml:8: link.0.pauses: this needs a rate, and neither"]);
+}
+
+#[test]
+fn sweeps_that_undo_each_other_are_refused() {
+    let both = "x.toml:18: sweep.sender: this sets what the sweep buffer sets, link.queue, so that buffer would have no effect";
+    assert_parts(
+        &error_with("key = \"flow.controller\"", "key = \"link.bottleneck.queue\""),
+        &[both, "keys of its own"],
+    );
+    assert_parts(&error_with("key = \"flow.controller\"", "key = \"link\""), &[both]);
+    // The second is about one of the flows that the first is about.
+    let two = SCENARIO.replace("[[flow]]", "[[flow]]\nname = \"other\"\ncontroller = \"cubic\"\n\n[[flow]]");
+    let special = "name = \"sender\"\nkey = \"flow.other.controller\"";
+    let two = two.replace("name = \"sender\"\nkey = \"flow.controller\"", special);
+    assert!(plan(&two.replace("link.queue", "flow.0.controller").replace("kB", ""), &[]).is_err());
+    let all = two.replace(
+        "key = \"link.queue\"\nvalues = [\"30kB\", \"60kB\"]",
+        "key = \"flow.controller\"\nvalues = [\"cubic\", \"newreno\"]",
+    );
+    assert_eq!(plan(&all, &[]).unwrap().cases[1].scenario.flow[1].controller, "cubic");
+}
+
+#[test]
+fn a_setting_that_a_sweep_undoes_is_refused() {
+    let error = |key: &str, value: &str| plan(SCENARIO, &[(key, value)]).unwrap_err();
+    let start =
+        "x.toml with flow.0.controller = \"copa\": this would have no effect: the sweep sender sets it in every case";
+    assert_parts(&error("flow.0.controller", "copa"), &[start, "sweep.sender.values = [\"copa\"]"]);
+    let quick = SCENARIO.to_owned() + "\n[quick]\n\"link.queue\" = \"15kB\"\n";
+    assert_parts(&plan(&quick, &[]).unwrap_err(), &["quick: link.queue = ", "the sweep buffer sets it in every case"]);
+    // Here it is for the cases that say nothing of it.
+    let some =
+        SCENARIO.replace("[\"30kB\", \"60kB\"]", "[{ label = \"a\" }, { label = \"b\", \"link.loss\" = \"1%\" }]");
+    assert!(plan(&some, &[("link.loss", "2%")]).is_ok());
+    let values = Value::Array(vec![Value::String("copa".to_owned())]);
+    let plan = Plan::parse("x.toml", SCENARIO, &[("sweep.sender.values".to_owned(), values)]).unwrap();
+    assert_eq!(plan.cases[0].scenario.flow[0].controller, "copa");
+}
+
+#[test]
+fn a_sweep_over_seeds_is_refused() {
+    let error = error_with("key = \"link.queue\"\nvalues = [\"30kB\", \"60kB\"]", "key = \"seeds\"\nvalues = [1, 2]");
+    assert_parts(&error, &["x.toml:13: sweep.buffer: seeds: all cases run with the same seeds; set seeds = 3"]);
+}
+
+#[test]
+fn what_a_setting_makes_wrong_elsewhere_is_its_fault() {
+    let error = |key: &str, value: &str| plan(SCENARIO, &[(key, value)]).unwrap_err();
+    assert_parts(&error("flow.start", "3s"), &["x.toml with flow.start = \"3s\": flow.0.start: this must be before"]);
+    let late = SCENARIO.replace("controller = \"cubic\"", "controller = \"cubic\"\nstart = \"1s\"");
+    let error = plan(&late, &[("duration", "1s")]).unwrap_err();
+    assert_parts(&error, &["x.toml with duration = \"1s\": flow.0.start: this must be before the end"]);
+    assert!(!error.contains("x.toml:"), "no line of the file is wrong: {error}");
+    let error = Plan::parse("x.toml", SCENARIO, &[("sweep.buffer.values".to_owned(), Value::Array(Vec::new()))]);
+    assert_parts(
+        &error.unwrap_err().to_string(),
+        &["x.toml with sweep.buffer.values = []: sweep.buffer: a sweep needs"],
+    );
+}
+
+#[test]
+fn flows_are_counted_from_0_and_have_names_of_their_own() {
+    let error = plan(SCENARIO, &[("flow.1.rtt", "50ms")]).unwrap_err();
+    let only =
+        "x.toml with flow.1.rtt = \"50ms\": there is no flow 1: they are counted from 0, and the only one is flow.0";
+    assert_parts(&error, &[only]);
+    let two = SCENARIO.replace("[[flow]]", "[[flow]]\nname = \"a\"\ncontroller = \"cubic\"\n\n[[flow]]\nname = \"a\"");
+    assert_parts(&plan(&two, &[]).unwrap_err(), &["x.toml:15: flow.1.name: another flow is called a, too"]);
+    let two = two.replacen("name = \"a\"", "name = \"b\"", 1);
+    assert_parts(&plan(&two, &[("flow.2.rtt", "50ms")]).unwrap_err(), &["the last one is flow.1"]);
+}
+
+#[test]
+fn small_numbers_are_drawn_with_digits_that_say_something() {
+    let with = |range: &str| {
+        let draw = format!("draw = {{ cases = 20, from = {{ \"link.loss\" = {range} }} }}");
+        plan(&SCENARIO.replace("key = \"link.queue\"\nvalues = [\"30kB\", \"60kB\"]", &draw), &[]).unwrap()
+    };
+    let losses = |plan: &Plan| -> Vec<Value> { plan.cases.iter().map(|case| case.settings[0].1.clone()).collect() };
+    let wide = losses(&with("[\"0.000001\", \"0.2\"]"));
+    assert!(wide.iter().all(|loss| loss.as_str().unwrap().parse::<f64>().unwrap() >= 1e-6), "{wide:?}");
+    let usual = losses(&with("[\"0.01%\", \"1%\"]"));
+    assert!(usual.iter().all(|loss| loss.as_str().unwrap().len() == "0.0123%".len()), "{usual:?}");
 }
