@@ -6,6 +6,7 @@ use super::delay::Reordering;
 use super::loss::Loss;
 use super::policer::Policer;
 use super::queue::QueueConfig;
+use super::rate;
 use super::schedule::Change;
 use crate::stall::Stalls;
 use pcc::Time;
@@ -52,6 +53,13 @@ impl PathConfig {
             stalls: None,
             schedule: Arc::default(),
         }
+    }
+
+    /// How many whole bytes can pass in `from..to` in the long run: what the bottleneck or the policer lets through, if less; `None` for no
+    /// limit.
+    pub fn passable(&self, from: Time, to: Time) -> Option<u64> {
+        let policed = self.policer.map(|policer| rate::bytes_in(policer.rate, to.since(from)) as u64);
+        self.capacity(from, to).into_iter().chain(policed).min()
     }
 
     /// How many whole bytes the bottleneck can let through in `from..to`, with all changes of its rate; `None` for no limit.

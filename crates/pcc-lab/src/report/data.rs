@@ -1,9 +1,10 @@
 //! What a report consists of. Rates are in Mbit/s, times in ms unless the name says otherwise, shares are fractions.
 
 use crate::link::PathConfig;
-use crate::sim::Outcome;
+use crate::sim::{Fates, Outcome};
 use pcc::Event;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// What a run showed. Rates are in Mbit/s, times in ms unless the name says otherwise, shares are fractions.
 #[derive(Clone, Debug, Serialize)]
@@ -11,6 +12,9 @@ use serde::Serialize;
 pub struct RunReport {
     /// Per sweep, its name and the label of its value.
     pub case: Vec<(String, String)>,
+    /// What the sweeps set in this case, by the key: of a `draw`, the values that were drawn.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, toml::Value>,
     /// The seed of its random choices.
     pub seed: u64,
     /// Jain's index of the goodputs of all flows, while all of them ran; `None` with less than two.
@@ -33,7 +37,7 @@ pub struct RunReport {
 }
 
 /// What the flows of one `[[flow]]` showed.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FlowReport {
     /// The name of the flow in tables.
@@ -46,13 +50,18 @@ pub struct FlowReport {
     pub goodput: f64,
     /// Goodput in the second half of that time.
     pub second_half: f64,
-    /// The goodput as a share of what the slowest link of the route could carry; `None` if nothing limits it.
+    /// The goodput as a share of what the slowest link of the route, or its policer, could let through; `None` if nothing limits it.
     pub share: Option<f64>,
-    /// The share of packets that was declared lost.
+    /// The share of packets that links lost at random or dropped.
+    pub lost: f64,
+    /// The share of packets that the sender declared lost; on the emulator the same as `lost`.
     pub loss: f64,
     /// The share of packets that was declared lost but arrived.
     pub spurious: f64,
-    /// The share of packets that came back marked (ECN); `None` if none of the flows asks for marks.
+    /// The counts behind these shares; `None` on the emulator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packets: Option<PacketCounts>,
+    /// The share of packets that came back marked (ECN); `None` if none of the flows asks for marks, or none sent anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub marked: Option<f64>,
     /// Mean round-trip time; `None` if no packet was acknowledged.
@@ -69,13 +78,15 @@ pub struct FlowReport {
     pub power: f64,
     /// Jain's index among them; `None` if there is one.
     pub jain: Option<f64>,
-    /// Transfers: how many are complete.
+    /// Transfers that began in the measurement: how many there are.
+    pub transfers: Option<usize>,
+    /// How many of them are complete.
     pub completed: Option<usize>,
-    /// Transfers: mean completion time, from the start to the arrival of the last byte.
+    /// Mean completion time of the complete ones, from the start to the arrival of the last byte.
     pub fct_mean: Option<f64>,
-    /// Transfers: median completion time.
+    /// Median completion time, where one that isn't complete lasts longer than it had so far; `None` if too few are complete to tell.
     pub fct_median: Option<f64>,
-    /// Transfers: 95th percentile of the completion time.
+    /// 95th percentile of the completion time, in the same way.
     pub fct_p95: Option<f64>,
     /// Videos: the share of time in which it stalled.
     pub stalled: Option<f64>,
@@ -89,8 +100,23 @@ pub struct FlowReport {
     pub real: Option<RealReport>,
 }
 
+/// Packets of data in the measurement: `on_the_way_at_start + sent` are `arrived + lost + on_the_way_at_end`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PacketCounts {
+    /// Packets sent, with those sent again.
+    pub sent: u64,
+    /// What the network did with them.
+    #[serde(flatten)]
+    pub fates: Fates,
+    /// Packets that the senders declared lost.
+    pub declared_lost: u64,
+    /// Packets that were declared lost but arrived.
+    pub spurious: u64,
+}
+
 /// What is measured of real traffic only.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RealReport {
     /// Data that the receiving program got, in Mbit/s, without any headers; `None` if it doesn't say.
     pub payload: Option<f64>,
@@ -132,7 +158,7 @@ pub struct EmulatorReport {
 pub struct LinkReport {
     /// Its name, or its index if it has none.
     pub name: String,
-    /// Bytes delivered as a share of what it could carry; `None` if nothing limits it.
+    /// Bytes delivered as a share of what it, or its policer, could let through; `None` if nothing limits it.
     pub utilisation: Option<f64>,
     /// The share of packets that was lost at random.
     pub lost: f64,

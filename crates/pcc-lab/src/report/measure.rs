@@ -1,6 +1,7 @@
 //! From what was counted to a report.
 
-use super::data::{FlowReport, LinkReport, RunReport};
+use super::completion::{mean, quantile};
+use super::data::{FlowReport, LinkReport, PacketCounts, RunReport};
 use super::fairness::{convergence, jain};
 use crate::link::PathConfig;
 use crate::scenario::{Case, Layout, Scenario};
@@ -39,6 +40,7 @@ impl RunReport {
             .collect();
         RunReport {
             case: case.labels.clone(),
+            settings: case.settings.iter().cloned().collect(),
             seed,
             jain: among(&outcome.flows, scenario.measure_from),
             goodput: {
@@ -70,7 +72,7 @@ fn link_report(name: String, config: &PathConfig, outcome: &LinkOutcome, scenari
     let [from, to] = [scenario.measure_from, scenario.duration].map(|time| Time::ZERO + time);
     LinkReport {
         name,
-        utilisation: config.capacity(from, to).map(|bytes| counters.delivered_bytes as f64 / bytes.max(1) as f64),
+        utilisation: config.passable(from, to).map(|bytes| counters.delivered_bytes as f64 / bytes.max(1) as f64),
         lost: share(counters.lost),
         dropped: share(counters.dropped + counters.policed),
         config: config.clone(),
@@ -102,24 +104,24 @@ struct Group<'a> {
 impl Group<'_> {
     fn report(&self, name: &str, controller: &str) -> FlowReport {
         let sum = |part: fn(&FlowOutcome) -> u64| self.outcomes.iter().map(part).sum::<u64>();
-        let (sent, time) = (sum(|flow| flow.sent).max(1) as f64, self.time());
+        let (sent, time) = (sum(|flow| flow.sent), self.time());
+        let of_sent = |part: u64| part as f64 / sent.max(1) as f64;
+        let packets = self.packets();
+        let declared = sum(|flow| flow.lost);
         let seconds = time.1.since(time.0).as_secs_f64();
         let delivered = sum(|flow| flow.delivered_bytes);
         let goodput = if seconds > 0.0 { delivered as f64 * 8e-6 / seconds } else { 0.0 };
-        let capacity = self.route.iter().filter_map(|link| self.links[*link].capacity(time.0, time.1)).min();
+        let capacity = self.route.iter().filter_map(|link| self.links[*link].passable(time.0, time.1)).min();
         let all = |part: fn(&FlowOutcome) -> &Distribution| {
             self.outcomes.iter().fold(Distribution::default(), |all, flow| all.with(part(flow)))
         };
         let (rtt, queueing) = (all(|flow| &flow.rtt), all(|flow| &flow.queueing));
         let measured = Time::ZERO + self.scenario.measure_from;
         let transfers = self.outcomes.iter().any(|flow| flow.complete.is_some());
-        let mut completion: Vec<f64> = self
-            .outcomes
-            .iter()
-            .filter(|flow| flow.complete == Some(true) && flow.start >= measured)
-            .map(completion_time)
-            .collect();
-        completion.sort_by(f64::total_cmp);
+        let began = self.outcomes.iter().filter(|flow| flow.start >= measured);
+        let times: Vec<(f64, bool)> =
+            began.filter_map(|flow| Some((millis(flow.end.since(flow.start)), flow.complete?))).collect();
+        let completion: Vec<f64> = times.iter().filter(|(_, complete)| *complete).map(|(time, _)| *time).collect();
         let converged = self.converged();
         let [start, end] = [time.0, time.1].map(|time| time.since(Time::ZERO));
         let middle = start + (end - start) / 2;
@@ -130,14 +132,17 @@ impl Group<'_> {
             goodput,
             second_half: self.outcomes.iter().map(|flow| flow.goodput_between(middle, end).mbps()).sum(),
             share: capacity.map(|bytes| delivered as f64 / bytes.max(1) as f64),
-            loss: sum(|flow| flow.lost) as f64 / sent,
-            spurious: sum(|flow| flow.spurious) as f64 / sent,
+            lost: of_sent(packets.map_or(declared, |packets| packets.fates.lost)),
+            loss: of_sent(declared),
+            spurious: of_sent(sum(|flow| flow.spurious)),
+            packets,
             marked: self
                 .outcomes
                 .iter()
                 .filter_map(|flow| flow.marked)
                 .reduce(|a, b| a + b)
-                .map(|all| all as f64 / sent),
+                .filter(|_| sent > 0)
+                .map(of_sent),
             rtt_mean: (!rtt.is_empty()).then(|| millis(rtt.mean())),
             rtt_p95: (!rtt.is_empty()).then(|| millis(rtt.quantile(0.95))),
             queueing_mean: millis(queueing.mean()),
@@ -145,15 +150,28 @@ impl Group<'_> {
             inflation: self.full_queue().map(|full| millis(queueing.quantile(0.95)) / full),
             power: if rtt.mean().is_zero() { 0.0 } else { goodput / rtt.mean().as_secs_f64() },
             jain: among(self.outcomes, self.scenario.measure_from),
+            transfers: transfers.then_some(times.len()),
             completed: transfers.then_some(completion.len()),
             fct_mean: mean(&completion),
-            fct_median: quantile(&completion, 0.5),
-            fct_p95: quantile(&completion, 0.95),
+            fct_median: quantile(&times, 0.5),
+            fct_p95: quantile(&times, 0.95),
             stalled: mean(&self.outcomes.iter().filter_map(|flow| flow.stall_ratio).collect::<Vec<_>>()),
             convergence: converged.map(|(time, _)| time),
             deviation: converged.map(|(_, deviation)| deviation),
             real: None,
         }
+    }
+
+    /// What became of the packets of all of them; `None` where that isn't counted.
+    fn packets(&self) -> Option<PacketCounts> {
+        self.outcomes.iter().try_fold(PacketCounts::default(), |all, flow| {
+            Some(PacketCounts {
+                sent: all.sent + flow.sent,
+                fates: all.fates + flow.fates?,
+                declared_lost: all.declared_lost + flow.lost,
+                spurious: all.spurious + flow.spurious,
+            })
+        })
     }
 
     /// From the first start to the last end, within the measurement.
@@ -180,35 +198,23 @@ impl Group<'_> {
             return None;
         }
         let each = self.outcomes.iter().map(|flow| {
-            let capacity = |link: &usize| Some((self.links[*link].capacity(flow.start, flow.end)?, *link));
+            let capacity = |link: &usize| Some((self.links[*link].passable(flow.start, flow.end)?, *link));
             let (capacity, slowest) = self.route.iter().filter_map(capacity).min()?;
             let rate = capacity as f64 * 8e-6 / flow.end.since(flow.start).as_secs_f64();
-            let shares = |other: &FlowOutcome| other.start <= flow.start && other.end > flow.start;
             let passes = |route: &Vec<usize>| route.contains(&slowest);
-            let rivals =
-                self.all.iter().zip(self.routes).filter(|(other, route)| shares(other) && passes(route)).count();
-            convergence(flow, rate / rivals.max(1) as f64)
+            let rivals: Vec<&FlowOutcome> =
+                self.all.iter().zip(self.routes).filter(|(_, route)| passes(route)).map(|(other, _)| other).collect();
+            convergence(flow, |at| {
+                let sharing = rivals.iter().filter(|other| other.start <= at && other.end > at).count();
+                rate / sharing.max(1) as f64
+            })
         });
         each.reduce(|a, b| a.zip(b).map(|(a, b)| (a.0.max(b.0), a.1.max(b.1))))?
     }
 }
 
-fn completion_time(flow: &FlowOutcome) -> f64 {
-    millis(flow.end.since(flow.start))
-}
-
 fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-/// The value at a quantile of sorted values, the nearest rank.
-fn quantile(sorted: &[f64], quantile: f64) -> Option<f64> {
-    let rank = (quantile * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.max(1) - 1).copied()
 }
 
 #[cfg(test)]

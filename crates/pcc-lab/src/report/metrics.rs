@@ -3,10 +3,11 @@
 use super::data::FlowReport;
 
 /// What tables, plots and claims can show of a flow, with its unit.
-pub const METRICS: [(&str, &str); 26] = [
+pub const METRICS: [(&str, &str); 28] = [
     ("goodput", "Mbit/s"),
     ("second-half", "Mbit/s"),
     ("share", ""),
+    ("lost", ""),
     ("loss", ""),
     ("spurious", ""),
     ("marked", ""),
@@ -17,6 +18,7 @@ pub const METRICS: [(&str, &str); 26] = [
     ("inflation", ""),
     ("power", "Mbit/s/s"),
     ("jain", ""),
+    ("transfers", ""),
     ("completed", ""),
     ("fct-mean", "ms"),
     ("fct-median", "ms"),
@@ -40,6 +42,7 @@ impl FlowReport {
             "second-half" => Some(self.second_half),
             "per-flow" => Some(self.goodput / self.count as f64),
             "share" => self.share,
+            "lost" => Some(self.lost),
             "loss" => Some(self.loss),
             // Only a sender knows.
             "spurious" => self.real.is_none().then_some(self.spurious),
@@ -51,6 +54,7 @@ impl FlowReport {
             "inflation" => self.inflation,
             "power" => Some(self.power),
             "jain" => self.jain,
+            "transfers" => self.transfers.map(|count| count as f64),
             "completed" => self.completed.map(|count| count as f64),
             "fct-mean" => self.fct_mean,
             "fct-median" => self.fct_median,

@@ -2,6 +2,7 @@
 //! emulator.
 
 mod compare;
+mod completion;
 mod data;
 mod fairness;
 mod measure;
@@ -9,7 +10,7 @@ mod metrics;
 mod table;
 
 pub use compare::{Comparison, compare, comparison_table};
-pub use data::{EmulatorReport, FlowReport, LinkReport, RealReport, RunReport};
+pub use data::{EmulatorReport, FlowReport, LinkReport, PacketCounts, RealReport, RunReport};
 pub(crate) use fairness::jain_at;
 pub use metrics::METRICS;
 pub use table::{Table, aligned, median};

@@ -1,5 +1,6 @@
 //! A flow in the simulated network: its two ends, the way back between them, and what is counted.
 
+use super::fate::Census;
 use super::host::{Arrival, Hosts};
 use super::outcome::{FlowOutcome, Sample};
 use super::pacer::Pacer;
@@ -17,6 +18,7 @@ use std::time::Duration;
 pub(super) struct Flow {
     pub route: Vec<usize>,
     pub reverse: Option<usize>,
+    pub census: Census,
     reverse_delay: Duration,
     stop: Time,
     /// `None` once the flow has ended.
@@ -100,6 +102,7 @@ impl Flow {
         Flow {
             route: flow.route,
             reverse: flow.reverse,
+            census: Census::default(),
             reverse_delay: flow.reverse_delay,
             stop,
             ends: Some(Box::new(ends)),
@@ -233,6 +236,7 @@ impl Flow {
     pub fn begin_measurement(&mut self) {
         if let Some(ends) = &mut self.ends {
             ends.sender.counts = Default::default();
+            self.census.begin_measurement();
         }
         self.outcome.begin_measurement();
     }
@@ -248,6 +252,7 @@ impl Flow {
         self.outcome.sent = ends.sender.counts.sent;
         self.outcome.lost = ends.sender.counts.lost;
         self.outcome.spurious = ends.sender.counts.spurious;
+        self.outcome.fates = Some(self.census.fates());
         self.outcome.marked = ends.sender.is_ecn_capable().then_some(ends.sender.counts.marked);
         self.outcome.stall_ratio = ends.player.as_mut().map(|player| player.stall_ratio(now));
     }

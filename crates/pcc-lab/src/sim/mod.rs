@@ -9,6 +9,7 @@
 
 mod agenda;
 mod clock;
+mod fate;
 mod flow;
 mod host;
 mod network;
@@ -26,6 +27,7 @@ mod wire;
 mod world;
 
 pub use clock::BIN;
+pub use fate::Fates;
 pub use host::{HostThread, ReceiverHost, SenderHost};
 pub use network::{Due, Network, Tick};
 pub use outcome::{Distribution, FlowOutcome, LinkOutcome, Outcome, Sample};

@@ -1,6 +1,7 @@
 //! What came of a run.
 
 use super::clock::BIN;
+use super::fate::Fates;
 use crate::link::Counters;
 use hdrhistogram::Histogram;
 use pcc::{Rate, Time};
@@ -27,10 +28,12 @@ pub struct FlowOutcome {
     pub complete: Option<bool>,
     /// Packets sent, with those sent again.
     pub sent: u64,
-    /// Packets declared lost.
+    /// Packets that the sender declared lost; on the emulator, where senders aren't asked, those that links lost.
     pub lost: u64,
     /// Packets declared lost that arrived.
     pub spurious: u64,
+    /// What the network did with its packets; `None` on the emulator.
+    pub fates: Option<Fates>,
     /// Packets that came back as marked; `None` if its packets can't be marked.
     pub marked: Option<u64>,
     /// Bytes on the wire of packets whose data was new to the receiver.
@@ -76,6 +79,7 @@ impl FlowOutcome {
             sent: 0,
             lost: 0,
             spurious: 0,
+            fates: None,
             marked: None,
             delivered_bytes: 0,
             rtt: Default::default(),
@@ -99,6 +103,9 @@ impl FlowOutcome {
     /// Forgets the totals: what is counted from now on is the measurement.
     pub fn begin_measurement(&mut self) {
         (self.sent, self.lost, self.spurious, self.delivered_bytes) = (0, 0, 0, 0);
+        // Of a flow that has ended; one that runs counts them elsewhere.
+        self.marked = self.marked.map(|_| 0);
+        self.fates = self.fates.map(|_| Fates::default());
         self.rtt = Default::default();
         self.queueing = Default::default();
     }
@@ -110,7 +117,7 @@ impl FlowOutcome {
         Rate::from_bytes_over(bytes, BIN * last.saturating_sub(first) as u32)
     }
 
-    /// The share of sent packets that was lost.
+    /// The share of sent packets that was declared lost.
     pub fn loss(&self) -> f64 {
         if self.sent > 0 { self.lost as f64 / self.sent as f64 } else { 0.0 }
     }

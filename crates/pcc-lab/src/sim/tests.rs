@@ -96,6 +96,21 @@ fn an_overloaded_link_drops_the_excess() {
     assert!((delay - 12.0).abs() < 0.2, "150 kB at 100 Mbit/s take 12 ms, not {delay}");
 }
 
+/// A sender that hears nothing declares nothing lost, but the link knows; and what was on its way when the measurement began counts.
+#[test]
+fn what_links_lose_is_counted_whatever_the_sender_believes() {
+    let lossy = |loss: f64| PathConfig { loss: loss.into(), ..bottleneck(10.0, 15_000) };
+    let flows = || vec![bulk(Unresponsive::new(5.0, false))];
+    let outcome = Simulation::dumbbell(lossy(1.0), flows(), Duration::from_secs(1), 1).run();
+    let (flow, fates) = (&outcome.flows[0], outcome.flows[0].fates.unwrap());
+    assert_eq!((flow.lost, fates.lost, fates.arrived), (0, flow.sent, 0));
+    let simulation = Simulation::dumbbell(lossy(0.1), flows(), Duration::from_secs(2), 1);
+    let outcome = Simulation { measure_from: Duration::from_secs(1), ..simulation }.run();
+    let (flow, fates) = (&outcome.flows[0], outcome.flows[0].fates.unwrap());
+    assert!(fates.on_the_way_at_start > 0 && fates.lost > 0);
+    assert_eq!(fates.on_the_way_at_start + flow.sent, fates.arrived + fates.lost + fates.on_the_way_at_end);
+}
+
 /// An idle path: the round trip is the propagation and the transmission.
 #[test]
 fn a_lone_packet_takes_the_base_round_trip() {
@@ -240,5 +255,9 @@ proptest! {
         prop_assert!(told.acked + flow.spurious <= arrived, "more heard of than arrived");
         prop_assert!(flow.delivered_bytes <= arrived * 1500);
         prop_assert_eq!(flow.bins.iter().sum::<u64>(), flow.delivered_bytes);
+        let fates = flow.fates.unwrap();
+        let dropped = outcome.links.iter().map(|link| link.counters.lost + link.counters.policed + link.counters.dropped);
+        prop_assert_eq!((fates.arrived, fates.lost), (arrived, dropped.sum()));
+        prop_assert_eq!(flow.sent, fates.arrived + fates.lost + fates.on_the_way_at_end);
     }
 }

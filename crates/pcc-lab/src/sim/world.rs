@@ -1,5 +1,6 @@
 //! The event loop: moves packets from senders over links to receivers, and acknowledgements back.
 
+use super::fate::Fate;
 use super::flow::Flow;
 use super::network::{Due, Network, Tick};
 use super::outcome::Outcome;
@@ -18,16 +19,17 @@ impl Simulation {
 }
 
 /// What a link carries.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct InTransit {
     flow: u32,
     body: Body,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 enum Body {
     Data {
         packet: Departure,
+        fate: Fate,
         /// How many links of its route it has passed.
         passed: u32,
         /// How long it waited in their queues.
@@ -85,12 +87,14 @@ impl World {
         let InTransit { flow, body } = delivered.payload;
         let index = flow as usize;
         match body {
-            Body::Data { packet, passed, queued } => {
+            Body::Data { packet, fate, passed, queued } => {
                 let packet = Departure { ecn: delivered.ecn, ..packet };
                 let (passed, queued) = (passed + 1, queued + delivered.queued);
                 if let Some(next) = self.flows[index].route.get(passed as usize).copied() {
-                    return self.enqueue_data(now, next, flow, packet, passed, queued);
+                    let body = Body::Data { packet, fate, passed, queued };
+                    return self.enqueue_data(now, next, flow, packet, body);
                 }
+                fate.arrive();
                 let ack = self.flows[index].on_packet(now, &packet, queued);
                 self.acknowledge(now, index, ack);
             }
@@ -99,10 +103,9 @@ impl World {
         self.network.wake(index, self.flows[index].next_event(now));
     }
 
-    /// Puts a packet that has passed so many links on another one.
-    fn enqueue_data(&mut self, now: Time, link: usize, flow: u32, packet: Departure, passed: u32, queued: Duration) {
-        let in_transit = InTransit { flow, body: Body::Data { packet, passed, queued } };
-        self.network.enqueue_ecn(now, link, flow, in_transit, packet.bytes.into(), packet.ecn);
+    /// Puts a packet of data on a link.
+    fn enqueue_data(&mut self, now: Time, link: usize, flow: u32, packet: Departure, body: Body) {
+        self.network.enqueue_ecn(now, link, flow, InTransit { flow, body }, packet.bytes.into(), packet.ecn);
     }
 
     fn acknowledge(&mut self, now: Time, index: usize, ack: Option<Ack>) {
@@ -121,8 +124,9 @@ impl World {
         let ack = self.flows[index].wake(now);
         self.acknowledge(now, index, ack);
         while let Some(packet) = self.flows[index].send(now) {
-            let first = self.flows[index].route[0];
-            self.enqueue_data(now, first, index as u32, packet, 0, Duration::ZERO);
+            let (first, fate) = (self.flows[index].route[0], self.flows[index].census.send());
+            let body = Body::Data { packet, fate, passed: 0, queued: Duration::ZERO };
+            self.enqueue_data(now, first, index as u32, packet, body);
         }
         self.network.wake(index, self.flows[index].next_event(now));
     }
