@@ -26,8 +26,8 @@ pub struct RateStartConfig {
     /// Packets per round trip that the first interval sends at least. No round-trip time is known then: the core
     /// assumes 100 ms.
     pub packets_per_rtt: u64,
-    /// Whether the rate waits for the result of an interval before it doubles. If not, it doubles with every interval, and
-    /// a sender is two to four times too fast by the time it hears of it.
+    /// Whether the rate waits for the result of an interval before it doubles. If not, it doubles with every interval,
+    /// at most ten times before there is a result, and a sender is two to four times too fast by the time it hears of it.
     pub await_results: bool,
     /// How many lost packets of an interval are overlooked.
     pub ignored_losses: u64,
@@ -56,6 +56,11 @@ impl RateStartConfig {
     }
 }
 
+/// How often the rate doubles in a row before there is a result. With the 100 ms that are assumed at first this takes a second, longer than
+/// the round trip of any usual path. Where nothing comes back, the rate would double until the silence is noticed after seconds: to 2^30 times
+/// the first.
+const MAX_UNJUDGED: u32 = 10;
+
 /// What a result means for the start-up phase.
 pub(super) enum StartStep {
     /// Go on at this rate, at once.
@@ -71,6 +76,8 @@ pub(super) enum StartStep {
 pub(super) struct Starting {
     /// Whether an interval has been sent at the rate of now.
     pub tried: bool,
+    /// How often the rate has doubled since the last result.
+    unjudged: u32,
     /// The rate and utility of the interval before.
     previous: Option<(Rate, f64)>,
 }
@@ -78,7 +85,12 @@ pub(super) struct Starting {
 impl Starting {
     /// The rate of the next interval to try, after `rate`; `None` while a result is awaited.
     pub fn next_rate(&mut self, config: &RateStartConfig, rate: Rate) -> Option<Rate> {
-        if !mem::replace(&mut self.tried, true) { Some(rate) } else { (!config.await_results).then(|| rate * GROWTH) }
+        if !mem::replace(&mut self.tried, true) {
+            return Some(rate);
+        }
+        let doubles = !config.await_results && self.unjudged < MAX_UNJUDGED;
+        self.unjudged += u32::from(doubles);
+        doubles.then(|| rate * GROWTH)
     }
 
     /// Judges an interval of this phase; `rate` is the rate of now.
@@ -89,6 +101,7 @@ impl Starting {
         result: &Measurement,
         utility: &dyn Utility,
     ) -> StartStep {
+        self.unjudged = 0;
         let limited = result.is_limited();
         if limited && result.loss <= LIMITED_LOSS {
             self.tried = false;

@@ -68,6 +68,17 @@ fn start_doubles_with_every_interval() {
     assert!(!control.on_result(sent[4].role, &result(&sent[4], 9.0), &Scripted, &PATH), "too late");
 }
 
+/// Where nothing comes back, the rate stays at 1024 times the first until something does.
+#[test]
+fn start_does_not_double_for_ever_unheard() {
+    let mut control = allegro(1);
+    let sent: Vec<_> = (0..30).map(|_| control.plan(&PATH)).collect();
+    assert!(sent[10..].iter().all(|plan| plan.rate == sent[0].rate * 1024.0), "{:?}", sent[29]);
+    assert_eq!((sent[10].role, sent[11].role), (Role::Start, Role::Hold));
+    control.on_result(sent[0].role, &result(&sent[0], 1.0), &Scripted, &PATH);
+    assert_eq!(control.plan(&PATH).rate, sent[0].rate * 2048.0, "something came back");
+}
+
 /// A sender that can't reach its rate is asked for no more until it does.
 #[test]
 fn start_does_not_double_what_was_limited() {
