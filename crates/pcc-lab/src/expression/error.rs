@@ -15,11 +15,17 @@ pub struct ExpressionError {
     pub problem: String,
 }
 
+/// How many characters of a formula an error shows.
+const SHOWN: usize = 200;
+
 impl fmt::Display for ExpressionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ExpressionError { expression, position, problem } = self;
         let functions: Vec<_> = functions().collect();
-        writeln!(f, "{problem}:\n  {expression}\n  {}^", " ".repeat(*position))?;
+        // Of a long one, what is around the place.
+        let first = if expression.chars().count() > SHOWN { position.saturating_sub(SHOWN / 2) } else { 0 };
+        let part: String = expression.chars().skip(first).take(SHOWN).collect();
+        writeln!(f, "{problem}:\n  {part}\n  {}^", " ".repeat(position - first))?;
         writeln!(f, "variables: {}", VARIABLES.map(|(name, _)| name).join(", "))?;
         write!(f, "functions: {}", functions.join(", "))
     }

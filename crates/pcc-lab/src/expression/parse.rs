@@ -6,6 +6,9 @@ use super::terms::{FUNCTIONS, Function, Node, VARIABLES};
 /// Levels of parentheses, signs and powers, so that no text exhausts the stack.
 const MAX_NESTED: usize = 64;
 
+/// Numbers, variables and functions of a formula at most: each may be a level of the tree.
+const MAX_PARTS: usize = 1000;
+
 /// What joins two parts: its sign, how strongly it binds, and what it does.
 type Operator = (char, u8, fn(f64, f64) -> f64);
 
@@ -22,7 +25,7 @@ const SIGN: u8 = 4;
 const POWER: u8 = 5;
 
 pub(super) fn parse(text: &str) -> Result<Node, ExpressionError> {
-    let mut parser = Parser { text, at: 0, nested: 0 };
+    let mut parser = Parser { text, at: 0, nested: 0, parts: 0 };
     let node = parser.operation(0)?;
     match parser.peek() {
         None => Ok(node),
@@ -35,6 +38,7 @@ struct Parser<'a> {
     /// The byte that is read next.
     at: usize,
     nested: usize,
+    parts: usize,
 }
 
 impl Parser<'_> {
@@ -58,6 +62,10 @@ impl Parser<'_> {
     }
 
     fn operand(&mut self) -> Result<Node, ExpressionError> {
+        self.parts += 1;
+        if self.parts > MAX_PARTS {
+            return Err(self.error(&format!("this is too long: a formula has at most {MAX_PARTS} parts")));
+        }
         if self.accept('-') {
             return Ok(Node::Of1(|y| -y, Box::new(self.operation(SIGN)?)));
         }

@@ -1,8 +1,8 @@
 //! What changes on a path, and when.
 
-use crate::quantity::{read, read_option};
+use crate::quantity::{Quantity, read, read_option};
 use pcc::{Rate, Time};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,8 +13,9 @@ pub struct Change {
     /// When it takes effect: before packets that enter then, after those that have left the bottleneck by then.
     #[serde(deserialize_with = "read")]
     pub at: Time,
-    /// The rate from then on, whatever the capacity was before. What the packet in service still lacks goes at this rate.
-    #[serde(default, deserialize_with = "read_option")]
+    /// The rate from then on, whatever the capacity was before; 0 if nothing gets through. What the packet in service still lacks goes at this
+    /// rate.
+    #[serde(default, deserialize_with = "read_rate")]
     pub rate: Option<Rate>,
     /// The propagation delay of packets that leave the bottleneck later; they overtake none that left before.
     #[serde(default, deserialize_with = "read_option")]
@@ -22,6 +23,24 @@ pub struct Change {
     /// The probability with which each packet is lost independently.
     #[serde(default, deserialize_with = "read_option")]
     pub loss: Option<f64>,
+}
+
+/// A rate, or none.
+struct RateOrZero(Rate);
+
+impl Quantity for RateOrZero {
+    const EXPECTED: &'static str = Rate::EXPECTED;
+
+    fn from_text(text: &str) -> Result<RateOrZero, String> {
+        let nothing = text.parse().is_ok_and(|rate: Rate| rate.is_zero());
+        let rate =
+            if nothing { Ok(Rate::ZERO) } else { Rate::from_text(text).map_err(|error| format!("{error}, or 0mbit")) };
+        rate.map(RateOrZero)
+    }
+}
+
+fn read_rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rate>, D::Error> {
+    Ok(read_option(deserializer)?.map(|RateOrZero(rate)| rate))
 }
 
 /// The changes that are still to come.

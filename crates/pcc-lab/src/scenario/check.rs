@@ -11,6 +11,9 @@ use std::path::Path;
 /// What is wrong with a time that never comes.
 const AT_END: &str = "this must be before the end, which is at duration";
 
+/// The most bytes of a transfer that no link slows down: all of it may be on its way at once.
+const MAX_UNLIMITED: u64 = 1_000_000_000;
+
 /// The most random changes of a link.
 const MAX_CHANGES: u128 = 1_000_000;
 
@@ -73,6 +76,10 @@ impl Scenario {
                 let reason =
                     "no link of its route has a rate: it would send without end; add rate = \"100mbit\" to one";
                 return fault(&format!("flow.{index}"), reason);
+            }
+            if !limited && flow.size.is_some_and(|size| size > MAX_UNLIMITED) {
+                let reason = "no link of its route has a rate: all of it may be on its way at once, so this must be at most 1GB; add rate = \"100mbit\" to a link, for example";
+                return fault(&format!("flow.{index}.size"), reason);
             }
             if flow.load.is_some() {
                 // Links that change at random are looked at again when a run begins.

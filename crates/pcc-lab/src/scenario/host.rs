@@ -48,6 +48,9 @@ const GRO_TIME: Duration = Duration::from_micros(50);
 /// How late threads of a busy virtual machine ran.
 const BUSY_VM: &str = include_str!("busy-vm.toml");
 
+/// The largest window to begin with, in packets: more could only fill memory.
+const MAX_INITIAL_WINDOW: u32 = 10_000;
+
 /// What differs from the base.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
@@ -163,8 +166,8 @@ impl HostSpec {
             (Some(PacingName::Bursts), None) => Pacing::Bursts,
             (Some(PacingName::None), None) => Pacing::None,
         };
-        if self.changes.initial_window == Some(0) {
-            return Err("initial-window must be at least 1 packet".to_owned());
+        if self.changes.initial_window.is_some_and(|packets| !(1..=MAX_INITIAL_WINDOW).contains(&packets)) {
+            return Err(format!("initial-window must be at least 1 packet and at most {MAX_INITIAL_WINDOW}"));
         }
         Ok(SenderHost { pacing, thread: self.thread()?, initial_window: self.changes.initial_window })
     }
@@ -222,6 +225,8 @@ mod tests {
             HostSpec { base: Base::Linux, changes }.sender()
         };
         assert_eq!(with(3).unwrap().initial_window, Some(3));
-        assert!(with(0).unwrap_err().contains("at least 1 packet"));
+        for packets in [0, 1_000_000_000] {
+            assert!(with(packets).unwrap_err().contains("at least 1 packet and at most 10000"), "{packets}");
+        }
     }
 }

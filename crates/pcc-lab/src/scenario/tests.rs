@@ -372,3 +372,36 @@ fn small_numbers_are_drawn_with_digits_that_say_something() {
     let usual = losses(&with("[\"0.01%\", \"1%\"]"));
     assert!(usual.iter().all(|loss| loss.as_str().unwrap().len() == "0.0123%".len()), "{usual:?}");
 }
+
+#[test]
+fn what_would_fill_the_memory_is_refused() {
+    let unlimited = SCENARIO.replace("rate = \"10mbit\"\n", "").replace("queue = \"30kB\"\n", "");
+    let unlimited = unlimited.replace("key = \"link.queue\"", "key = \"link.delay\"").replace("kB", "ms");
+    let large = unlimited.replace("controller = \"cubic\"", "controller = \"cubic\"\nsize = \"1000000GB\"");
+    assert_parts(&plan(&large, &[]).unwrap_err(), &["flow.0.size: no link of its route has a rate", "at most 1GB"]);
+    assert!(plan(&large.replace("1000000GB", "1GB"), &[]).is_ok());
+    let window = "controller = \"cubic\"\nhost = { initial-window = 1000000000 }";
+    assert_parts(&error_with("controller = \"cubic\"", window), &["x.toml:12: flow.0.host: initial-window must be"]);
+    let long = format!("controller = \"vivace-latency\"\nutility = \"x{}\"", " + x".repeat(50_000));
+    let profiles = SCENARIO.replace("\"cubic\", \"vivace-latency\"", "\"vivace-latency\"");
+    let error = plan(&profiles.replace("controller = \"cubic\"", &long), &[]).unwrap_err();
+    assert_parts(&error, &["too long: a formula has at most 1000 parts"]);
+    assert!(error.len() < 2000, "not all of it is shown: {error}");
+}
+
+#[test]
+fn a_link_may_stop_for_a_while() {
+    let with =
+        |changes: &str| SCENARIO.replace("delay = \"10ms\"", &format!("delay = \"10ms\"\nschedule = [{changes}]"));
+    let outage = plan(&with("{ at = \"500ms\", rate = \"0mbit\" }, { at = \"1s\", rate = \"10mbit\" }"), &[]).unwrap();
+    let run = crate::run::simulate(&outage.cases[0], 1, false).unwrap();
+    // The rest of a packet in service may come a moment later.
+    let delivered = |bins: std::ops::Range<usize>| run.outcome.flows[0].bins[bins].iter().sum::<u64>();
+    assert_eq!(delivered(6..10), 0, "{:?}", run.outcome.flows[0].bins);
+    assert!(delivered(11..20) > 500_000 && delivered(0..5) > 0);
+    assert_parts(
+        &plan(&with("{ at = \"1s\", rate = \"1kbit\" }"), &[]).unwrap_err(),
+        &["between 10kbit and 10gbit, or 0"],
+    );
+    assert_parts(&error_with("\"10mbit\"", "\"0mbit\""), &["line 6", "a rate must be between 10kbit and 10gbit"]);
+}
