@@ -13,6 +13,8 @@ use std::ops::Range;
 
 /// With more flows than this, those of one `[[flow]]` share a curve.
 const MAX_CURVES: usize = 8;
+/// How the capacities of links are dashed, one after the other.
+const DASHES: [Mark; 4] = [Mark::Dashed(10, 4), Mark::Dashed(3, 3), Mark::Dashed(16, 8), Mark::Dashed(6, 10)];
 /// The most flows whose decisions are shown.
 const MAX_DECIDERS: usize = 4;
 
@@ -56,7 +58,19 @@ pub(crate) fn lines(run: &RunReport) -> (f64, Vec<Panel>) {
 /// One flow, or all of a `[[flow]]`.
 struct Shown {
     name: String,
+    /// The name of the `[[flow]]`.
+    group: String,
     range: Range<usize>,
+}
+
+impl Shown {
+    /// The flow of which there is a curve where there can't be one of all.
+    fn first(&self) -> String {
+        match self.range.len() {
+            1 => self.name.clone(),
+            count => format!("{}, the first of {count}", self.group),
+        }
+    }
 }
 
 fn shown(run: &RunReport) -> Vec<Shown> {
@@ -68,12 +82,15 @@ fn shown(run: &RunReport) -> Vec<Shown> {
         first = range.end;
         match (apart, group.count) {
             (_, 0) => {}
-            (_, 1) => flows.push(Shown { name: group.name.clone(), range }),
+            (_, 1) => flows.push(Shown { name: group.name.clone(), group: group.name.clone(), range }),
             (true, _) => flows.extend(range.clone().map(|index| Shown {
                 name: format!("{} {}", group.name, index - range.start + 1),
+                group: group.name.clone(),
                 range: index..index + 1,
             })),
-            (false, count) => flows.push(Shown { name: format!("{} x{count}", group.name), range }),
+            (false, count) => {
+                flows.push(Shown { name: format!("{} x{count}", group.name), group: group.name.clone(), range })
+            }
         }
     }
     flows
@@ -87,7 +104,7 @@ fn rates(run: &RunReport, flows: &[Shown], bins: usize) -> Panel {
         curves.push(Curve { label: flow.name.clone(), colour: colour(index), mark: Mark::Line, points });
     }
     let step = BIN * joined(bins) as u32;
-    for link in &run.links {
+    for (link, dashes) in run.links.iter().zip(DASHES.into_iter().cycle()) {
         let rate = |index: u32| {
             let from = Time::ZERO + step * index;
             let bytes = link.config.capacity(from, from + step)?;
@@ -96,13 +113,20 @@ fn rates(run: &RunReport, flows: &[Shown], bins: usize) -> Panel {
         let points: Vec<(f64, f64)> = (0..bins.div_ceil(joined(bins)) as u32).filter_map(rate).collect();
         if !points.is_empty() {
             let label = format!("capacity{}", of_link(run, &link.name));
-            curves.push(Curve { label, colour: GREY, mark: Mark::Dashed(10, 4), points });
+            curves.push(Curve { label, colour: GREY, mark: dashes, points });
         }
     }
     let y = Axis::fitting("Mbit/s", false, curves.iter().flat_map(|curve| &curve.points).map(|point| point.1 * 1.1));
     for (index, flow) in flows.iter().enumerate() {
         let points = samples(&run.outcome.flows[flow.range.start], |sample| sample.rate_mbps);
-        curves.push(Curve { label: String::new(), colour: colour(index), mark: Mark::Thin, points });
+        // One of several says what all thin lines are.
+        let label = match flow.range.len() {
+            _ if points.is_empty() => String::new(),
+            1 if index > 0 => String::new(),
+            1 => "thin: wanted rate".to_owned(),
+            _ => format!("wanted rate of {}", flow.first()),
+        };
+        curves.push(Curve { label, colour: colour(index), mark: Mark::Thin, points });
     }
     Panel { y, curves, bands: Vec::new() }
 }
@@ -132,7 +156,7 @@ fn queues(run: &RunReport) -> Panel {
 /// Round-trip times. Where several flows share a curve, it shows those of the first of them.
 fn round_trips(run: &RunReport, flows: &[Shown]) -> Panel {
     let rtt = |(index, flow): (usize, &Shown)| Curve {
-        label: flow.name.clone(),
+        label: flow.first(),
         colour: colour(index),
         mark: Mark::Line,
         points: samples(&run.outcome.flows[flow.range.start], |sample| sample.rtt_ms),
@@ -187,6 +211,20 @@ mod tests {
         let run = run("[[flow]]\ncontroller = 'cubic'\ncount = 9");
         let svg = timeline("many", &run).unwrap();
         assert!(svg.contains("cubic x9") && !svg.contains("probe up"));
+        for one in ["wanted rate of cubic, the first of 9", ">\ncubic, the first of 9\n"] {
+            assert!(svg.contains(one), "{one}");
+        }
+    }
+
+    #[test]
+    fn links_and_thin_lines_can_be_told_apart() {
+        let link = |name: &str| format!("[[link]]\nname = '{name}'\nrate = '10mbit'\ndelay = '10ms'\n");
+        let text = format!("duration = '1s'\n{}{}[[flow]]\ncontroller = 'cubic'\ncount = 2", link("a"), link("b"));
+        let run = crate::run::simulate(&Plan::parse("x.toml", &text, &[]).unwrap().cases[0], 1, true).unwrap();
+        let panel = rates(&run, &shown(&run), 10);
+        let mark = |label: &str| panel.curves.iter().find(|curve| curve.label == label).unwrap().mark;
+        assert_ne!(mark("capacity of link a"), mark("capacity of link b"));
+        assert_eq!(mark("thin: wanted rate"), Mark::Thin);
     }
 
     #[test]
