@@ -204,6 +204,27 @@ fn a_page_is_no_standard_output() {
     assert!(!Path::new("-").exists());
 }
 
+#[test]
+fn runs_over_time_are_a_table_and_seeds_have_a_spread() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let series = folder.path().join("new/series.csv");
+    let file = series.to_str().expect("UTF-8");
+    let flow = "[[flow]]\ncontroller = 'cubic'\n";
+    let arguments = ["--set", "link.loss=1%", "--seeds", "1..2", "--spread", "--series", file];
+    let output = lab("run", flow, &arguments);
+    assert!(output.status.success() && text(&output.stdout).contains(" to "), "{}", text(&output.stdout));
+    let series = std::fs::read_to_string(&series).expect("a file");
+    assert!(
+        series.starts_with("seed,flow,seconds,goodput_mbps,wanted_mbps,rtt_ms,queue_bytes 0\n1,cubic,0.1,"),
+        "{series}"
+    );
+    assert_eq!(
+        series.lines().filter(|line| line.starts_with("2,cubic,")).count(),
+        19,
+        "a line for each tenth of a second"
+    );
+}
+
 /// Drags over the right half of the first plot, and points at a time in what it shows then.
 const ZOOM_AND_POINT: &str = r#"<script>
 for (const [type, share] of [["pointerdown", 0.5], ["pointermove", 1], ["pointerup", 1], ["pointermove", 0.5]]) {

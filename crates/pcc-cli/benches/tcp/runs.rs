@@ -59,7 +59,7 @@ impl Run {
         let sent = flows.iter().map(|flow| flow.sent).sum::<u64>() as f64 * PACKET;
         let new = flows.iter().map(|flow| flow.delivered_bytes).sum::<u64>() as f64;
         let cpu = run.emulator.as_ref().and_then(|emulator| emulator.system_cpu_per_gb);
-        let second_half = run.flows.iter().map(|flow| flow.second_half).sum();
+        let second_half = run.flows.iter().filter_map(|flow| flow.second_half).sum();
         Run { goodput: run.goodput, second_half, jain: run.jain, resent: 1.0 - new / sent, cpu }
     }
 }

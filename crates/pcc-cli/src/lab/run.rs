@@ -7,7 +7,7 @@ use crate::exit::usage;
 use crate::output::{json_lines, show, write_file};
 use anyhow::Context;
 use pcc_lab::page::{RunLines, runs_page};
-use pcc_lab::report::{RunReport, Table};
+use pcc_lab::report::{RunReport, Table, course, course_head};
 use pcc_lab::scenario::Plan;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,6 +18,7 @@ Examples:
   pcc lab run figures/a05-shallow-buffer.toml --seeds 1..5 --json > results.jsonl
   pcc lab run examples/scenarios/lossy.toml --out plots
   pcc lab run examples/scenarios/lossy.toml --html lossy.html    # then look at it with a browser
+  pcc lab run examples/scenarios/two-flows.toml --series two.csv
   pcc lab run examples/scenarios/lossy.toml --set link.loss=3% --set duration=60s
   pcc lab run examples/scenarios/lossy.toml --utility 'x^0.9 - 900*x*max(0, rtt_gradient) - 11.35*x*loss'
   sudo pcc lab run examples/scenarios/stacks.toml --on emulator
@@ -47,6 +48,12 @@ pub struct Args {
     /// Write runs.jsonl, table.txt, and plots of the runs over time (SVG) into this directory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Write all runs over time into this file, as CSV: goodput, wanted rate, round-trip time and queues for each tenth of a second.
+    #[arg(long, value_name = "FILE")]
+    series: Option<PathBuf>,
+    /// In the table, add the least and the most of the seeds to each median.
+    #[arg(long)]
+    spread: bool,
     /// Write the table and the runs over time into this file: an HTML page to zoom and read, which needs no network and no other file.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -56,13 +63,19 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let plan = args.selection.plan()?;
     let seeds = args.selection.seeds(&plan)?;
-    let [out, html] = [&args.out, &args.html].map(Option::as_deref);
-    if html == Some(Path::new("-")) {
-        return Err(usage(
-            "the page can't be written to standard output, only into a file; --html ./- is one of this name",
-        ));
+    let [out, html, series] = [&args.out, &args.html, &args.series].map(Option::as_deref);
+    for (option, file) in [("--html", html), ("--series", series)] {
+        if file == Some(Path::new("-")) {
+            return Err(usage(format!(
+                "{option} doesn't write to standard output, only into a file; {option} ./- is one of this name"
+            )));
+        }
     }
-    run_plan(&plan, &seeds, &Means { on: args.on, jobs: args.jobs, json: args.json, out, html })?;
+    run_plan(
+        &plan,
+        &seeds,
+        &Means { on: args.on, jobs: args.jobs, json: args.json, spread: args.spread, out, html, series },
+    )?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -89,8 +102,10 @@ pub struct Means<'a> {
     pub on: On,
     pub jobs: Option<u16>,
     pub json: bool,
+    pub spread: bool,
     pub out: Option<&'a Path>,
     pub html: Option<&'a Path>,
+    pub series: Option<&'a Path>,
 }
 
 /// Runs each case with these seeds, and prints or writes what came of it.
@@ -100,7 +115,8 @@ pub struct Means<'a> {
 /// When a run fails, or results can't be written.
 pub fn run_plan(plan: &Plan, seeds: &[u64], means: &Means) -> anyhow::Result<()> {
     let machine = Machine::new(means.on, means.jobs)?;
-    for folder in means.out.into_iter().chain(means.html.and_then(Path::parent)) {
+    for folder in means.out.into_iter().chain([means.html, means.series].into_iter().flatten().filter_map(Path::parent))
+    {
         // Before the work that would be lost.
         std::fs::create_dir_all(folder).with_context(|| format!("can't create {}", folder.display()))?;
     }
@@ -111,7 +127,7 @@ pub fn run_plan(plan: &Plan, seeds: &[u64], means: &Means) -> anyhow::Result<()>
     let finished = machine.run(
         plan,
         seeds,
-        |seed| drawn.is_some_and(|drawn| drawn.has(seed)),
+        |seed| means.series.is_some() || drawn.is_some_and(|drawn| drawn.has(seed)),
         |report| {
             let is_drawn = drawn.is_some_and(|drawn| drawn.has(report.seed));
             // What else there is must not be lost because of a plot.
@@ -120,16 +136,22 @@ pub fn run_plan(plan: &Plan, seeds: &[u64], means: &Means) -> anyhow::Result<()>
                 None => Ok(()),
             };
             let lines = (means.html.is_some() && is_drawn).then(|| RunLines::of(&report));
+            let course = means.series.map(|_| (course_head(&report), course(&report)));
             if at_once {
                 show(&json_lines([&report])?)?;
             }
-            Ok((report.without_details(), (lines, plotted)))
+            Ok((report.without_details(), (lines, plotted, course)))
         },
     )?;
     let (reports, drawings): (Vec<RunReport>, Vec<_>) = finished.into_iter().unzip();
-    let (over_time, plotted): (Vec<Option<RunLines>>, Vec<anyhow::Result<()>>) = drawings.into_iter().unzip();
+    let (mut over_time, mut plotted, mut courses) = (Vec::new(), Vec::new(), Vec::new());
+    for (lines, plot, course) in drawings {
+        over_time.extend(lines);
+        plotted.push(plot);
+        courses.extend(course);
+    }
     let lines = json_lines(&reports)?;
-    let table = Table::of(&reports);
+    let table = if means.spread { Table::with_spread(&reports) } else { Table::of(&reports) };
     let text = format!("{}\n{table}", heading(plan, seeds));
     match (means.json, at_once) {
         (true, true) => {}
@@ -141,8 +163,12 @@ pub fn run_plan(plan: &Plan, seeds: &[u64], means: &Means) -> anyhow::Result<()>
         write_file(&folder.join("table.txt"), &text)?;
     }
     if let Some(page) = means.html {
-        let over_time: Vec<RunLines> = over_time.into_iter().flatten().collect();
         write_file(page, &runs_page(&plan.scenario.title, &of_seeds(seeds), &table, &over_time)?)?;
+    }
+    if let Some(file) = means.series {
+        let head = courses.first().map(|(head, _)| head.clone());
+        let text: String = head.into_iter().chain(courses.into_iter().map(|(_, lines)| lines)).collect();
+        write_file(file, &text)?;
     }
     plotted.into_iter().collect::<anyhow::Result<()>>()?;
     check_that_some_count(&reports)

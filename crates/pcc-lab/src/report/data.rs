@@ -48,8 +48,8 @@ pub struct FlowReport {
     pub count: usize,
     /// Goodput of all of them while they ran: data new to the receiver with its headers.
     pub goodput: f64,
-    /// Goodput in the second half of that time.
-    pub second_half: f64,
+    /// Goodput in the second half of that time; `None` if that is shorter than what goodput is counted by, 0.1 s.
+    pub second_half: Option<f64>,
     /// The goodput as a share of what the slowest link of the route, or its policer, could let through; `None` if nothing limits it.
     pub share: Option<f64>,
     /// The share of packets that links lost at random or dropped.

@@ -5,7 +5,7 @@ use super::data::{FlowReport, LinkReport, PacketCounts, RunReport};
 use super::fairness::{convergence, jain};
 use crate::link::PathConfig;
 use crate::scenario::{Case, Layout, Scenario};
-use crate::sim::{Distribution, FlowOutcome, LinkOutcome, Outcome};
+use crate::sim::{BIN, Distribution, FlowOutcome, LinkOutcome, Outcome};
 use pcc::{Event, Time};
 use std::time::Duration;
 
@@ -121,7 +121,8 @@ impl Group<'_> {
         let began = self.outcomes.iter().filter(|flow| flow.start >= measured);
         let times: Vec<(f64, bool)> =
             began.filter_map(|flow| Some((millis(flow.end.since(flow.start)), flow.complete?))).collect();
-        let completion: Vec<f64> = times.iter().filter(|(_, complete)| *complete).map(|(time, _)| *time).collect();
+        let mut completion: Vec<f64> = times.iter().filter(|(_, complete)| *complete).map(|(time, _)| *time).collect();
+        completion.sort_by(f64::total_cmp);
         let converged = self.converged();
         let [start, end] = [time.0, time.1].map(|time| time.since(Time::ZERO));
         let middle = start + (end - start) / 2;
@@ -130,7 +131,8 @@ impl Group<'_> {
             controller: controller.to_owned(),
             count: self.outcomes.len(),
             goodput,
-            second_half: self.outcomes.iter().map(|flow| flow.goodput_between(middle, end).mbps()).sum(),
+            second_half: (whole_bins(end) > whole_bins(middle))
+                .then(|| self.outcomes.iter().map(|flow| flow.goodput_between(middle, end).mbps()).sum()),
             share: capacity.map(|bytes| delivered as f64 / bytes.max(1) as f64),
             lost: of_sent(packets.map_or(declared, |packets| packets.fates.lost)),
             loss: of_sent(declared),
@@ -213,6 +215,10 @@ impl Group<'_> {
     }
 }
 
+fn whole_bins(time: Duration) -> u128 {
+    time.as_nanos() / BIN.as_nanos()
+}
+
 fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
@@ -232,5 +238,13 @@ mod tests {
             ["rtt-mean", "rtt-p95"].map(|metric| flow.metric(metric).is_some())
         };
         assert_eq!([rtts("0s"), rtts("990ms")], [[true; 2], [false; 2]]);
+    }
+
+    #[test]
+    fn of_a_moment_there_is_no_second_half() {
+        let flow = "[[flow]]\ncontroller = 'cubic'\nsize = '10kB'";
+        let text = format!("duration = '1s'\n[[link]]\nrate = '10mbit'\ndelay = '10ms'\n{flow}");
+        let run = simulate(&Plan::parse("x.toml", &text, &[]).unwrap().cases[0], 1, false).unwrap();
+        assert_eq!((run.flows[0].completed, run.flows[0].second_half), (Some(1), None));
     }
 }

@@ -39,7 +39,7 @@ impl FlowReport {
     pub fn metric(&self, name: &str) -> Option<f64> {
         match name {
             "goodput" => Some(self.goodput),
-            "second-half" => Some(self.second_half),
+            "second-half" => self.second_half,
             "per-flow" => Some(self.goodput / self.count as f64),
             "share" => self.share,
             "lost" => Some(self.lost),

@@ -3,6 +3,7 @@
 
 mod compare;
 mod completion;
+mod course;
 mod data;
 mod fairness;
 mod measure;
@@ -10,6 +11,7 @@ mod metrics;
 mod table;
 
 pub use compare::{Comparison, compare, comparison_table};
+pub use course::{course, course_head};
 pub use data::{EmulatorReport, FlowReport, LinkReport, PacketCounts, RealReport, RunReport};
 pub(crate) use fairness::jain_at;
 pub use metrics::METRICS;

@@ -123,7 +123,11 @@ fn one_case(case: &GauntletCase, controllers: &[String], out: Option<&Path>) -> 
     let scenario = case.scenario(controllers);
     let Some(folder) = out else { return Ok(show(&scenario)?) };
     let plan = Plan::parse(&case.name(), &scenario, &[])?;
-    run_plan(&plan, &[case.run_seed()], &Means { on: On::Simulator, jobs: None, json: false, out, html: None })?;
+    run_plan(
+        &plan,
+        &[case.run_seed()],
+        &Means { on: On::Simulator, jobs: None, json: false, spread: false, out, html: None, series: None },
+    )?;
     write_file(&folder.join("scenario.toml"), &scenario)
 }
 
