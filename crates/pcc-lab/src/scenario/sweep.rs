@@ -130,9 +130,15 @@ impl Range {
         let uniform = rng.f64();
         let number =
             if self.low > 0.0 { self.low * libm::pow(self.high / self.low, uniform) } else { self.high * uniform };
-        // Four decimals read well, but not where they are all there is.
-        let is_small = self.high < 0.1 || (self.low > 0.0 && self.low < 0.01);
-        let number = if is_small { number.to_string() } else { format!("{number:.4}") };
+        // Four decimals read well, but not where they are all there is; four digits do in a range that spans both.
+        let number = match self.high < 0.1 {
+            true => number.to_string(),
+            false if self.low > 0.0 && self.low < 0.01 => {
+                let decimals = (3.0 - libm::floor(libm::log10(number))).max(4.0) as usize;
+                format!("{number:.decimals$}")
+            }
+            false => format!("{number:.4}"),
+        };
         Value::String(format!("{number}{}", self.unit))
     }
 }

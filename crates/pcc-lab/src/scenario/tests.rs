@@ -369,6 +369,7 @@ fn small_numbers_are_drawn_with_digits_that_say_something() {
     let losses = |plan: &Plan| -> Vec<Value> { plan.cases.iter().map(|case| case.settings[0].1.clone()).collect() };
     let wide = losses(&with("[\"0.000001\", \"0.2\"]"));
     assert!(wide.iter().all(|loss| loss.as_str().unwrap().parse::<f64>().unwrap() >= 1e-6), "{wide:?}");
+    assert!(wide.iter().all(|loss| loss.as_str().unwrap().len() <= "0.000001234".len()), "{wide:?}");
     let usual = losses(&with("[\"0.01%\", \"1%\"]"));
     assert!(usual.iter().all(|loss| loss.as_str().unwrap().len() == "0.0123%".len()), "{usual:?}");
 }

@@ -53,12 +53,13 @@ pub(super) fn check_settings(
     Ok(())
 }
 
-fn keys<'a>(points: &'a [Point]) -> impl Iterator<Item = &'a str> {
+fn keys(points: &[Point]) -> impl Iterator<Item = &str> {
     points.iter().flat_map(|point| point.set.iter().map(|(key, _)| key.as_str()))
 }
 
 /// Whether a point sets all that a key means, or the tables that it is in.
 fn is_undone(scenario: &Table, key: &str, point: &Point) -> bool {
     let set: Vec<String> = point.set.iter().flat_map(|(key, _)| places(scenario, key)).collect();
-    places(scenario, key).iter().all(|place| set.iter().any(|set| place.starts_with(set)))
+    let places = places(scenario, key);
+    !places.is_empty() && places.iter().all(|place| set.iter().any(|set| place.starts_with(set)))
 }
