@@ -28,6 +28,7 @@ mod qlog;
 mod reassembly;
 mod runtime;
 mod same_file;
+mod seconds;
 mod sending;
 mod serve;
 mod signals;

@@ -1,5 +1,6 @@
 //! A connection to the server.
 
+use super::backlog::{Backlog, ROOM, follow};
 use super::trust::Trust;
 use super::url::Url;
 use crate::failure::{Context, Failure, Kind, Result, printable};
@@ -10,7 +11,7 @@ use crate::peer::endpoint::bind;
 use bytes::Bytes;
 use noq::rustls::{self, CertificateError, OtherError};
 use noq::{ClientConfig, Connection, ConnectionError, Endpoint, EndpointConfig, IdleTimeout, VarInt};
-use pcc_quic::{PreciseRuntime, Transport, windows};
+use pcc_quic::{PreciseRuntime, Transport};
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(2);
 /// The three of HTTP/3 (RFC 9114 6.2) and some of no meaning.
 const MAX_UNI_STREAMS: u32 = 8;
 /// How far what comes may be ahead of what is missing, in bytes: a packet can be lost twice in a row.
-const MAX_AHEAD: u64 = 2 * windows::CAP;
+const MAX_AHEAD: u64 = 2 * ROOM;
 
 /// Sends requests over a connection.
 pub type Requests = h3::client::SendRequest<http3::Opener, Bytes>;
@@ -34,6 +35,8 @@ pub type Requests = h3::client::SendRequest<http3::Opener, Bytes>;
 pub struct Connector {
     endpoint: Endpoint,
     config: ClientConfig,
+    /// What came over connections and waits for the disk.
+    pub backlog: Backlog,
     /// Whether a host was found, so that a name that can't be looked up is no typo.
     pub has_found: bool,
     /// Whether there is a server to hear of the end.
@@ -47,14 +50,15 @@ impl Connector {
         transport.max_concurrent_bidi_streams(VarInt::from_u32(0));
         transport.max_concurrent_uni_streams(VarInt::from_u32(MAX_UNI_STREAMS));
         // What comes is read at once, and the window of the connection bounds it.
-        transport.stream_receive_window(VarInt::from_u64(windows::CAP).unwrap_or(VarInt::MAX));
+        transport.stream_receive_window(VarInt::from_u64(ROOM).unwrap_or(VarInt::MAX));
         transport.datagram_receive_buffer_size(None);
         transport.max_idle_timeout(Some(IdleTimeout::from(IDLE_TIMEOUT)));
         transport.keep_alive_interval(Some(KEEP_ALIVE));
         let mut config = ClientConfig::new(Arc::new(trust.config()?));
         config.transport_config(Arc::new(transport));
         let endpoint = Endpoint::new(EndpointConfig::default(), None, bind(None)?, Arc::new(PreciseRuntime));
-        Ok(Connector { endpoint: endpoint.doing(|| "start QUIC")?, config, has_found: false, is_connected: false })
+        let endpoint = endpoint.doing(|| "start QUIC")?;
+        Ok(Connector { endpoint, config, backlog: Backlog::default(), has_found: false, is_connected: false })
     }
 
     /// Connects to a URL's server, within this time.
@@ -72,7 +76,7 @@ impl Connector {
         let left = within.saturating_sub(began.elapsed());
         let connection = race(&self.endpoint, &self.config, host, &addresses, left, failure).await?;
         self.is_connected = true;
-        tokio::spawn(windows::follow_path(&connection, windows::CAP));
+        tokio::spawn(follow(&connection, self.backlog.clone(), ROOM));
         let streams = http3::Connection::new(connection.clone(), MAX_AHEAD);
         let mut builder = h3::client::builder();
         builder.max_field_section_size(http3::MAX_FRAME);

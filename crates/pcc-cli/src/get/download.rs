@@ -191,7 +191,8 @@ impl Download {
         size: Option<u64>,
     ) -> Result<End> {
         self.reporter.event(&Event::Start { bytes: size, have });
-        let mut writer = Writer::start(self.part.file(have)?, self.hashed.1.clone());
+        let backlog = self.connector.backlog.clone();
+        let mut writer = Writer::start(self.part.file(have)?, self.hashed.1.clone(), backlog);
         self.there = have;
         let received = self.receive(connection, &mut stream, &mut writer, size).await;
         // What came is kept, however it ended.
@@ -223,6 +224,10 @@ impl Download {
                 _ = ticks.tick() => {
                     let rtt = connection.rtt(PathId::ZERO).unwrap_or_default();
                     self.reporter.progress(self.there, size, rtt);
+                    if self.connector.backlog.bytes() > 0 {
+                        // The server may have to wait for the disk.
+                        last_contact = Instant::now();
+                    }
                     if last_contact.elapsed() > self.patience {
                         let message = format!("nothing came for {} s", self.patience.as_secs());
                         return Err(Failure::new(Kind::Stalled, message));
@@ -241,7 +246,7 @@ impl Download {
             }
             while piece.has_remaining() {
                 let len = piece.chunk().len();
-                writer.write(piece.chunk()).await;
+                writer.write(piece.chunk());
                 piece.advance(len);
             }
             if writer.is_broken() {
@@ -269,10 +274,14 @@ impl Download {
     /// Why a response has ended early.
     fn lost(&self, connection: &Connection, error: &h3::error::StreamError) -> Failure {
         let host = self.url.host();
-        connection.close_reason().map_or_else(
-            || Failure::new(Kind::LostPeer, format!("{host} cut it off: {}", printable(error.to_string().as_bytes()))),
-            |reason| failure(host, &reason),
-        )
+        if let Some(reason) = connection.close_reason() {
+            return failure(host, &reason);
+        }
+        let message = match error {
+            h3::error::StreamError::RemoteTerminate { .. } => format!("{host} broke off (perhaps the file changed)"),
+            other => format!("{host} cut it off: {}", printable(other.to_string().as_bytes())),
+        };
+        Failure::new(Kind::LostPeer, message)
     }
 }
 

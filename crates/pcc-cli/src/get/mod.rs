@@ -1,5 +1,6 @@
 //! `pcc get`: downloads a file over HTTP/3.
 
+mod backlog;
 mod connect;
 mod download;
 #[cfg(test)]
@@ -16,7 +17,9 @@ use crate::exit::usage;
 use crate::failure::{Failure, Kind};
 use crate::peer::pin::Pin;
 use crate::runtime;
+use crate::seconds::seconds;
 use report::Reporter;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -56,7 +59,7 @@ pub struct Args {
     /// The URL, which begins with https://
     #[arg(value_parser = Url::parse)]
     url: Url,
-    /// Write into this file [default: the last name in the URL]
+    /// Write into this file; the folders that it is in are made when something comes [default: the last name in the URL]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Trust the server that has this key, whatever its certificate says: sha256//... as curl's --pinnedpubkey
@@ -68,9 +71,10 @@ pub struct Args {
     /// Replace a file that exists
     #[arg(long)]
     overwrite: bool,
-    /// Give up when the server cannot be reached, nothing comes, or no attempt gets further than those before, for this many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..))]
-    timeout: u64,
+    /// Give up when the server cannot be reached, nothing comes, or no attempt gets further than those before, for this long: seconds,
+    /// or for example 2min
+    #[arg(long, value_name = "TIME", default_value = "120", allow_negative_numbers = true, value_parser = seconds)]
+    timeout: Duration,
     /// Print one JSON object per line on standard output
     #[arg(long)]
     json: bool,
@@ -89,8 +93,20 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             "a download can't be written to standard output, only into a file; -o ./- is one of this name",
         ));
     }
-    let output = output.unwrap_or_else(|| url.file_name().into());
-    let options = download::Options { url, output, overwrite, trust, patience: Duration::from_secs(timeout) };
+    let output = match output {
+        Some(output) => output,
+        None => url
+            .file_name()
+            .map(PathBuf::from)
+            .ok_or_else(|| usage("the last name in this URL can't be a file name here; name one with -o"))?,
+    };
+    let bytes = output.as_os_str().as_bytes();
+    if (output.file_name().is_none() || bytes.ends_with(b"/") || bytes.ends_with(b"/.")) && !output.is_dir() {
+        let message =
+            format!("-o {}: this names a folder, which isn't there; name a file, perhaps one in it", output.display());
+        return Err(usage(message));
+    }
+    let options = download::Options { url, output, overwrite, trust, patience: timeout };
     let reporter = Arc::new(Reporter::new(json));
     let work = download::run(options, reporter.clone());
     // A task has its turn after each of noq's, so that it reads before more packets than noq lets wait have come.

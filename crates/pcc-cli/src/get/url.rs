@@ -3,8 +3,10 @@
 use http::Uri;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use std::ffi::OsString;
 use std::fmt;
 use std::net::Ipv6Addr;
+use std::os::unix::ffi::OsStringExt;
 
 /// What people write in URLs that must not be there (RFC 3986 2).
 const UNWRITTEN: &AsciiSet =
@@ -12,8 +14,10 @@ const UNWRITTEN: &AsciiSet =
 /// Where HTTP/3 is without another port (RFC 9110 4.2.2).
 const PORT: u16 = 443;
 
-/// The name of a file whose URL has none.
+/// The name of a file whose URL is a folder's.
 const INDEX: &str = "index.html";
+/// The longest name, in bytes, of a file that has others beside it while it comes.
+const MAX_NAME: usize = 255 - ".part.json".len();
 
 /// A URL of HTTPS, with a host and a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,13 +93,17 @@ impl Url {
         self.uri.port_u16().unwrap_or(PORT)
     }
 
-    /// The name for the file: the last one of the path.
-    pub fn file_name(&self) -> String {
+    /// The name for the file: the last one of the path, byte by byte; that of a page if the path is a folder's. None if a file here
+    /// can't have it.
+    pub fn file_name(&self) -> Option<OsString> {
         let last = self.uri.path().rsplit('/').next().unwrap_or_default();
-        let name = percent_decode_str(last).decode_utf8_lossy();
-        let is_name =
-            !matches!(&*name, "" | "." | "..") && !name.contains(['/', '\0']) && !name.contains(char::is_control);
-        if is_name { name.into_owned() } else { INDEX.to_owned() }
+        if last.is_empty() {
+            return Some(INDEX.into());
+        }
+        let name: Vec<u8> = percent_decode_str(last).collect();
+        let is_odd = |byte: &u8| *byte == b'/' || byte.is_ascii_control();
+        let is_name = !matches!(&name[..], b"." | b"..") && name.len() <= MAX_NAME && !name.iter().any(is_odd);
+        is_name.then(|| OsString::from_vec(name))
     }
 }
 
@@ -139,14 +147,18 @@ mod tests {
     #[test]
     fn urls_are_taken_apart() {
         let iso = url("https://example.org/images/big%20one.iso?x=1#part");
-        assert_eq!((iso.host(), iso.port(), iso.file_name()), ("example.org", 443, "big one.iso".to_owned()));
+        assert_eq!((iso.host(), iso.port(), iso.file_name()), ("example.org", 443, Some("big one.iso".into())));
         assert_eq!(iso.to_string(), "https://example.org/images/big%20one.iso?x=1");
         let local = url("https://[::1]:4433");
-        assert_eq!((local.host(), local.port(), local.file_name()), ("::1", 4433, "index.html".to_owned()));
+        assert_eq!((local.host(), local.port(), local.file_name()), ("::1", 4433, Some("index.html".into())));
         assert_eq!(local.to_string(), "https://[::1]:4433/");
-        assert_eq!(url("https://a/für mich").file_name(), "für mich");
-        for odd in ["https://a/..", "https://a/%2e%2e", "https://a/x%2f..%2fy", "https://a/%00", "https://a/%0a"] {
-            assert_eq!(url(odd).file_name(), "index.html", "{odd}");
+        assert_eq!(url("https://a/für mich").file_name(), Some("für mich".into()));
+        assert_eq!(url("https://a/b/?c=d").file_name(), Some("index.html".into()));
+        assert_eq!(url("https://a/b%fc").file_name(), Some(OsString::from_vec(b"b\xfc".to_vec())));
+        let long = format!("https://a/{}", "x".repeat(250));
+        for odd in ["https://a/..", "https://a/%2e%2e", "https://a/x%2f..%2fy", "https://a/%00", "https://a/%0a", &long]
+        {
+            assert_eq!(url(odd).file_name(), None, "{odd}");
         }
     }
 

@@ -1,16 +1,15 @@
 //! Writes what comes on a thread of its own, and hashes it.
 
+use super::backlog::Backlog;
 use bytes::Bytes;
 use ring::digest::{Context, SHA256};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::thread::JoinHandle;
-use tokio::sync::mpsc::{self, Sender};
+use tokio::sync::mpsc::{self, UnboundedSender};
 
-/// What is kept until it is written is handed on in pieces of about so many bytes, and so many of them: a disk that is busy for
-/// a while must keep nobody from reading, because noq gives a connection up when some 2000 packets of a stream wait.
+/// What is kept until it is written is handed on in pieces of about so many bytes.
 const PIECE: usize = 128 << 10;
-const PIECES: usize = 512;
 
 /// The SHA-256 of a file up to some byte.
 pub type Hash = Context;
@@ -34,39 +33,44 @@ pub async fn hash(file: File, len: u64) -> io::Result<Hash> {
     reading.await.map_err(io::Error::other)?
 }
 
-/// Takes the bytes of a file in their order.
+/// Takes the bytes of a file in their order. It never waits for the disk, because noq gives a connection up when some 2000 packets
+/// of a stream wait to be read: what is too much for the disk must not come at all, for which others look at the [`Backlog`].
 pub struct Writer {
-    out: Sender<Bytes>,
+    out: UnboundedSender<Bytes>,
     piece: Vec<u8>,
+    backlog: Backlog,
     thread: JoinHandle<io::Result<Hash>>,
 }
 
 impl Writer {
     /// Where this file stands, behind what has this hash.
-    pub fn start(mut file: File, mut hash: Hash) -> Writer {
-        let (out, mut pieces) = mpsc::channel::<Bytes>(PIECES);
+    pub fn start(mut file: File, mut hash: Hash, backlog: Backlog) -> Writer {
+        let (out, mut pieces) = mpsc::unbounded_channel::<Bytes>();
+        let waiting = backlog.clone();
         let thread = std::thread::spawn(move || {
             while let Some(piece) = pieces.blocking_recv() {
                 file.write_all(&piece)?;
                 hash.update(&piece);
+                waiting.written(piece.len());
             }
             Ok(hash)
         });
-        Writer { out, piece: Vec::with_capacity(PIECE), thread }
+        Writer { out, piece: Vec::with_capacity(PIECE), backlog, thread }
     }
 
-    /// Takes some bytes. It waits while the disk is behind.
-    pub async fn write(&mut self, bytes: &[u8]) {
+    /// Takes some bytes.
+    pub fn write(&mut self, bytes: &[u8]) {
         self.piece.extend_from_slice(bytes);
         if self.piece.len() >= PIECE {
-            self.flush().await;
+            self.flush();
         }
     }
 
-    async fn flush(&mut self) {
+    fn flush(&mut self) {
         let piece = std::mem::replace(&mut self.piece, Vec::with_capacity(PIECE));
+        self.backlog.came(piece.len());
         // A thread that has ended early tells why at the end.
-        let _ = self.out.send(piece.into()).await;
+        let _ = self.out.send(piece.into());
     }
 
     /// Whether there is no use in further bytes, because the disk has failed.
@@ -80,7 +84,7 @@ impl Writer {
     ///
     /// When it couldn't be written, or what was there before couldn't be read.
     pub async fn finish(mut self) -> io::Result<Hash> {
-        self.flush().await;
+        self.flush();
         drop(self.out);
         let joined = tokio::task::spawn_blocking(|| self.thread.join()).await;
         joined.map_err(io::Error::other)?.unwrap_or_else(|_| Err(io::Error::other("writing has panicked")))
@@ -109,22 +113,23 @@ mod tests {
         let there = hash_of(4).await;
         let mut at_end = from_begin();
         at_end.seek(SeekFrom::Start(4)).unwrap();
-        let mut writer = Writer::start(at_end, there);
-        writer.write(&[7; 3 * PIECE]).await;
+        let backlog = Backlog::default();
+        let mut writer = Writer::start(at_end, there, backlog.clone());
+        writer.write(&[7; 3 * PIECE]);
         let written = timeout(PATIENCE, writer.finish()).await.unwrap().unwrap();
         assert_eq!(written.finish().as_ref(), hash_of(u64::MAX).await.finish().as_ref());
+        assert_eq!(backlog.bytes(), 0);
     }
 
     #[tokio::test]
-    async fn a_disk_that_is_busy_keeps_nobody_from_reading() {
+    async fn a_disk_that_fails_says_so() {
         let (nobody_reads, disk) = std::io::pipe().unwrap();
-        let mut writer = Writer::start(File::from(std::os::fd::OwnedFd::from(disk)), empty());
-        let written = async {
-            for _ in 0..300 {
-                writer.write(&[7; PIECE]).await;
-            }
-        };
-        timeout(PATIENCE, written).await.expect("it waits for the disk");
+        let backlog = Backlog::default();
+        let mut writer = Writer::start(File::from(std::os::fd::OwnedFd::from(disk)), empty(), backlog.clone());
+        for _ in 0..300 {
+            writer.write(&[7; PIECE]);
+        }
+        assert!(backlog.bytes() >= 299 * PIECE as u64, "{backlog:?}");
         drop(nobody_reads);
         assert!(timeout(PATIENCE, writer.finish()).await.unwrap().is_err());
     }

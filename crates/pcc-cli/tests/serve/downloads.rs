@@ -153,6 +153,42 @@ fn what_has_changed_begins_anew() {
 }
 
 #[test]
+fn names_that_no_file_can_have() {
+    let site = Site::new();
+    let out = |name: &str| site.beside(name);
+    let url = "https://localhost:1/file";
+    let refused = |arguments: &[&str], code: i32, why: &str| {
+        let mut get = pcc(&[&["get"], arguments].concat());
+        get.exits(code);
+        assert!(get.stderr().contains(why), "{arguments:?}: {}", get.stderr());
+    };
+    refused(&["https://localhost:1/a%2fb"], 2, "can't be a file name here; name one with -o");
+    for folder in ["new/", "new/.", "new/.."] {
+        refused(&[url, "-o", &out(folder)], 2, "name a file, perhaps one in it");
+    }
+    refused(&[url, "-o", &out("root/")], 7, "is a folder");
+    let fifo = out("fifo");
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+    refused(&[url, "-o", &fifo, "--overwrite"], 7, "is no file (a link or device)");
+    // Nothing comes, and no folder is made.
+    refused(&[url, "-o", &out("new/file"), "--timeout", "1s"], 6, "UDP");
+    assert!(!std::fs::exists(out("new")).unwrap());
+}
+
+#[test]
+fn a_file_that_changes_meanwhile_is_broken_off() {
+    let site = Site::new();
+    site.file("file", SIZE, 1);
+    let slow = site.serve(&SLOW);
+    let get = site.get(slow.port(), "file", "out", &[]);
+    has(&get, 400_000);
+    let mut file = std::fs::OpenOptions::new().append(true).open(site.path("file")).unwrap();
+    std::io::Write::write_all(&mut file, b"more").unwrap();
+    let reason = get.event("lost")["reason"].as_str().unwrap().to_owned();
+    assert_eq!(reason, "localhost broke off (perhaps the file changed)");
+}
+
+#[test]
 fn what_does_not_match_the_digest_is_not_kept() {
     let site = Site::new();
     site.file("file", SIZE, 1);
