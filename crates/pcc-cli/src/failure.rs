@@ -127,15 +127,16 @@ impl Failure {
         Self::new(kind, format!("cannot {doing}: {error}"))
     }
 
-    /// All is done but for so many files, which were named before.
-    pub fn incomplete(files: usize) -> Self {
-        let files = if files == 1 { "one file".to_owned() } else { format!("{files} files") };
-        Self::new(
-            Kind::Incomplete,
-            format!(
-                "all is there but {files}, named above; send what is missing again, with a new ticket unless the receiver has --keep"
-            ),
-        )
+    /// All is done but for so many files, which were named before; so many of them can never be sent.
+    pub fn incomplete(files: usize, never: usize) -> Self {
+        let missing = if files == 1 { "one file".to_owned() } else { format!("{files} files") };
+        let again = "send what is missing again, with a new ticket unless the receiver has --keep";
+        let advice = match never {
+            0 => again.to_owned(),
+            never if never == files => "what cannot be sent can be left out with --exclude".to_owned(),
+            never => format!("{again}; but {never} of it cannot be sent: leave that out with --exclude"),
+        };
+        Self::new(Kind::Incomplete, format!("all is there but {missing}, named above; {advice}"))
     }
 
     /// The user has stopped this side.
@@ -189,6 +190,14 @@ mod tests {
             assert_eq!(Kind::from_code(kind.code().into()), kind);
         }
         assert_eq!(Kind::from_code(77), Kind::Other);
+    }
+
+    #[test]
+    fn what_can_never_be_sent_is_not_to_be_sent_again() {
+        let message = |files, never| Failure::incomplete(files, never).message;
+        assert!(message(1, 0).contains("one file") && message(1, 0).contains("send what is missing again"));
+        assert!(message(2, 2).contains("--exclude") && !message(2, 2).contains("again"), "{}", message(2, 2));
+        assert!(message(3, 2).contains("missing again") && message(3, 2).contains("2 of it"), "{}", message(3, 2));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use anyhow::Context;
 use rustix::fs::{FileType, Stat, fstat, stat};
 use serde::Serialize;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::os::unix::fs::OpenOptionsExt;
@@ -89,19 +89,6 @@ pub fn write_secret(file: &Path, text: &str) -> io::Result<()> {
     replace(file, text, 0o600)
 }
 
-/// Makes an empty file in the place of one that may be there, for what is written bit by bit. As with [`write_file`], a link is
-/// not followed.
-///
-/// # Errors
-///
-/// When it can't be made, or when something is there that is no file.
-pub fn create_file(file: &Path) -> io::Result<File> {
-    if !is_free(file)? {
-        std::fs::remove_file(file)?;
-    }
-    File::create_new(file)
-}
-
 /// Whether nothing is there; else a file is, which can be replaced.
 ///
 /// # Errors
@@ -172,10 +159,8 @@ mod tests {
         // As a device is, which only root can make.
         rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
         for there in [&link, &fifo] {
-            let errors = [write_file(there, "table").unwrap_err(), create_file(there).unwrap_err().into()];
-            for error in errors {
-                assert!(format!("{error:#}").contains("that is no file (a link or device)"), "{error:#}");
-            }
+            let error = write_file(there, "table").unwrap_err();
+            assert!(format!("{error:#}").contains("that is no file (a link or device)"), "{error:#}");
             assert!(!there.symlink_metadata().unwrap().is_file());
         }
         assert_eq!(std::fs::read_to_string(&other).unwrap(), "mine");
@@ -184,8 +169,8 @@ mod tests {
             assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
         }
         std::fs::hard_link(&file, folder.path().join("another name")).unwrap();
-        create_file(&file).unwrap().write_all(b"log").unwrap();
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), "log");
+        write_file(&file, "newest").unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "newest");
         let another = std::fs::read_to_string(folder.path().join("another name")).unwrap();
         assert_eq!(another, "newer", "replaced, and not written to");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 5, "nothing else is left");

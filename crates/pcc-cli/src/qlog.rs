@@ -5,14 +5,14 @@
 //! of our own: `pcc:monitor_interval`, `pcc:decision` and `pcc:phase`. Rates are in bit/s, times in ms, as in the drafts. (The pacing
 //! rate in noq's recovery metrics isn't: it is in bytes per second, and what noq was told, not the controller's rate.)
 
-use crate::output::create_file;
+use crate::failure::{Context, Failure, Kind, Result};
 use noq::TransportConfig;
 use noq_proto::{ConnectionId, QlogConfig, QlogFactory, Side};
 use pcc::{Event, Observer, Role};
 use pcc_quic::Transport;
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,16 +29,31 @@ pub struct Qlog(Arc<Mutex<Files>>);
 #[derive(Debug)]
 struct Files {
     named: PathBuf,
-    opened: u32,
+    /// The one that the user named, until the first connection has it.
+    first: Option<File>,
+    /// The number of the latest.
+    number: u32,
     /// Of all connections that were tried, oldest first.
     logs: Vec<Log>,
 }
 
 impl Qlog {
     /// Logs into this file. It is made now, so that an error shows before anything else is done.
-    pub fn create(named: &Path) -> io::Result<Qlog> {
-        create_file(named)?;
-        Ok(Qlog(Arc::new(Mutex::new(Files { named: named.to_owned(), opened: 0, logs: Vec::new() }))))
+    ///
+    /// # Errors
+    ///
+    /// When it can't be made, or when something is there already: that may be all that its owner has of it.
+    pub fn create(named: &Path) -> Result<Qlog> {
+        let shown = named.display();
+        let first = match File::create_new(named) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                let message = format!("--qlog: {shown} is there already; name another file, or remove it");
+                return Err(Failure::new(Kind::Exists, message));
+            }
+            done => done.doing(|| format!("write {shown}"))?,
+        };
+        let files = Files { named: named.to_owned(), first: Some(first), number: 1, logs: Vec::new() };
+        Ok(Qlog(Arc::new(Mutex::new(files))))
     }
 
     /// The configuration of connections that log.
@@ -62,17 +77,22 @@ impl Qlog {
 
     fn open(&self) -> io::Result<BufWriter<File>> {
         let mut files = self.files();
-        files.opened += 1;
-        let path = numbered(&files.named, files.opened);
-        Ok(BufWriter::new(create_file(&path)?))
+        if let Some(first) = files.first.take() {
+            return Ok(BufWriter::new(first));
+        }
+        loop {
+            files.number += 1;
+            match File::create_new(numbered(&files.named, files.number)) {
+                // It is of an earlier run.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                done => return Ok(BufWriter::new(done?)),
+            }
+        }
     }
 }
 
-/// `a.qlog`, `a-2.qlog`, `a-3.qlog` and so on.
+/// `a-2.qlog`, `a-3.qlog` and so on.
 fn numbered(named: &Path, number: u32) -> PathBuf {
-    if number == 1 {
-        return named.to_owned();
-    }
     let mut name = named.file_stem().unwrap_or_default().to_owned();
     name.push(format!("-{number}"));
     if let Some(extension) = named.extension() {
@@ -241,9 +261,24 @@ mod tests {
     fn later_connections_write_beside_the_named_file() {
         let names = [("a.qlog", "a-2.qlog"), ("d/a.b.sqlog", "d/a.b-2.sqlog"), ("log", "log-2")];
         for (named, second) in names {
-            assert_eq!(numbered(Path::new(named), 1), Path::new(named));
             assert_eq!(numbered(Path::new(named), 2), Path::new(second));
         }
+    }
+
+    #[test]
+    fn what_is_there_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let [named, second, third] = ["a.qlog", "a-2.qlog", "a-3.qlog"].map(|name| folder.path().join(name));
+        std::fs::write(&second, "of an earlier run").unwrap();
+        let qlog = Qlog::create(&named).unwrap();
+        for _ in 0..2 {
+            qlog.open().unwrap().write_all(b"x").unwrap();
+        }
+        let texts = [&named, &second, &third].map(|path| std::fs::read_to_string(path).unwrap());
+        assert_eq!(texts, ["x", "of an earlier run", "x"]);
+        let refused = Qlog::create(&named).unwrap_err();
+        assert!(refused.kind == Kind::Exists && refused.message.contains("a.qlog is there already"), "{refused}");
+        assert_eq!(std::fs::read(&named).unwrap(), b"x");
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub struct Sending {
     #[arg(long, allow_negative_numbers = true)]
     weight: Option<Weight>,
     /// Never send faster than this, for example 50mbit
-    #[arg(long, value_name = "RATE", value_parser = quantity::rate)]
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true, value_parser = quantity::rate)]
     max_rate: Option<Rate>,
 }
 

@@ -18,6 +18,8 @@ mod disks;
 mod fidelity;
 #[path = "transfer/keep.rs"]
 mod keep;
+#[path = "transfer/mistakes.rs"]
+mod mistakes;
 #[cfg(target_os = "linux")]
 #[path = "transfer/mounted.rs"]
 mod mounted;

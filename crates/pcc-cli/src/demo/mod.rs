@@ -15,6 +15,7 @@ mod virtual_time;
 use crate::exit::{INTERRUPTED, usage};
 use crate::output::{is_free, show, write_file};
 use crate::qlog::Qlog;
+use crate::seconds::seconds;
 use anyhow::Context;
 use outcome::Outcome;
 use path::{Path, Preset};
@@ -59,19 +60,19 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "satellite")]
     path: Preset,
     /// Rate of the bottleneck, for example 100mbit (10^6 bit/s).
-    #[arg(long, value_parser = quantity::rate)]
+    #[arg(long, allow_negative_numbers = true, value_parser = quantity::rate)]
     rate: Option<Rate>,
     /// Round trip time with empty queues, for example 30ms.
-    #[arg(long, value_parser = rtt)]
+    #[arg(long, allow_negative_numbers = true, value_parser = rtt)]
     rtt: Option<Duration>,
     /// Random loss on the way to the receiver, for example 1% or 0.01.
-    #[arg(long, value_parser = quantity::probability)]
+    #[arg(long, allow_negative_numbers = true, value_parser = quantity::probability)]
     loss: Option<f64>,
     /// Limit of the drop-tail queue before the bottleneck, for example 75kB (10^3 bytes).
-    #[arg(long, value_parser = queue)]
+    #[arg(long, allow_negative_numbers = true, value_parser = queue)]
     queue: Option<u64>,
-    /// How long each controller sends [default: 2min, in real time 38s].
-    #[arg(long, value_parser = run_time)]
+    /// How long each controller sends: seconds, or for example 1min [default: 2min, in real time 38s].
+    #[arg(long, allow_negative_numbers = true, value_parser = run_time)]
     duration: Option<Duration>,
     #[arg(
         long = "controller",
@@ -82,15 +83,16 @@ pub struct Args {
     )]
     controllers: Vec<Algorithm>,
     /// How often to do it all; the results are then those of each controller's median run.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
     /// Seed of the path's losses and of the controllers' random choices [default: 1; in real time drawn and printed].
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     seed: Option<u64>,
     /// Over UDP sockets of this machine and in its time, instead of in virtual time.
     #[arg(long)]
     real_time: bool,
-    /// Log all packets of the sender, and what the controller does, into this file (qlog); later runs log beside it.
+    /// Log all packets of the sender, and what the controller does, into this file (qlog), which must not be there yet; later
+    /// runs log beside it.
     #[arg(long, value_name = "FILE.qlog", requires = "real_time")]
     qlog: Option<PathBuf>,
     /// Print one JSON document on standard output instead of the table.
@@ -107,7 +109,7 @@ fn rtt(text: &str) -> Result<Duration, String> {
 }
 
 fn run_time(text: &str) -> Result<Duration, String> {
-    let time = quantity::duration(text)?;
+    let time = seconds(text)?;
     let allowed = Duration::from_secs(1)..=Duration::from_secs(3600);
     if allowed.contains(&time) { Ok(time) } else { Err("a run can take between 1s and 60min".to_owned()) }
 }
@@ -161,10 +163,7 @@ fn demonstrate(args: &Args, path: &Path, chart: &std::path::Path) -> anyhow::Res
     let seed = args.seed.unwrap_or_else(drawn);
     eprintln!("{} path: {path}; {} s each; seed {seed}", path.name, args.duration().as_secs_f64());
     eprintln!("{}\n", if args.real_time { REAL } else { VIRTUAL });
-    let qlog = args
-        .qlog
-        .as_ref()
-        .map(|file| Qlog::create(file).map_err(|error| anyhow::anyhow!("can't write {}: {error}", file.display())));
+    let qlog = args.qlog.as_ref().map(|file| Qlog::create(file).map_err(usage));
     let qlog = qlog.transpose()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .max_blocking_threads(available_parallelism().map_or(1, NonZero::get))

@@ -33,7 +33,8 @@ Exit codes:
   1    any other failure
   2    wrong command line
   6    the server cannot be reached, or was lost and did not come back
-  7    the file is there already, or what another download left of it, and --overwrite was not given
+  7    the file is there already, or what another download left of it, and --overwrite was not given; or what is there is no
+       file, or somebody else's
   9    disk full
   10   permission denied, here or by the server (401, 403)
   11   there is nothing at this URL (404, 410)

@@ -3,7 +3,7 @@
 use crate::failure::{Context, Result};
 use httparse::{EMPTY_HEADER, Request, Status};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -26,13 +26,6 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub struct Metrics(JoinHandle<()>);
 
 impl Metrics {
-    /// An address, or a port of this machine.
-    pub fn parse(text: &str) -> Result<SocketAddr, String> {
-        let port = || text.parse().ok().map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-        let wrong = || format!("{text:?} is neither an address nor a port, such as 127.0.0.1:9100 or 9100");
-        text.parse().ok().or_else(port).ok_or_else(wrong)
-    }
-
     /// Listens at this address for those that want this page, and tells where it is.
     ///
     /// # Errors
@@ -134,12 +127,5 @@ mod tests {
         ] {
             assert_eq!(code(head.as_bytes()).map(|code| &code[..3]), wanted, "{head:.40}");
         }
-    }
-
-    #[test]
-    fn a_port_is_one_of_this_machine() {
-        assert_eq!(Metrics::parse("9100"), Ok("127.0.0.1:9100".parse().unwrap()));
-        assert_eq!(Metrics::parse("[::]:9100"), Ok("[::]:9100".parse().unwrap()));
-        assert!(Metrics::parse("99999").unwrap_err().contains("9100"));
     }
 }

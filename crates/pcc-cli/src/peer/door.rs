@@ -13,6 +13,7 @@ use noq::{Connecting, Connection, ConnectionError, Endpoint, Incoming, SendStrea
 use serde::de::DeserializeOwned;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinHandle, JoinSet};
@@ -63,9 +64,9 @@ pub struct Door<H, K = ()> {
 }
 
 impl<H: Hello> Door<H> {
-    /// Lets those in that prove to know the secret.
-    pub fn open(endpoint: Endpoint, secret: [u8; 32]) -> Self {
-        Self::accepting(endpoint, secret, |incoming| Ok((incoming.accept()?, ())))
+    /// Lets those in that prove to know the secret. Of those that don't, most are only counted.
+    pub fn open(endpoint: Endpoint, secret: [u8; 32], unreported: Arc<AtomicU64>) -> Self {
+        Self::accepting(endpoint, secret, unreported, |incoming| Ok((incoming.accept()?, ())))
     }
 }
 
@@ -74,6 +75,7 @@ impl<H: Hello, K: Send + 'static> Door<H, K> {
     pub fn accepting(
         endpoint: Endpoint,
         secret: [u8; 32],
+        unreported: Arc<AtomicU64>,
         accept: impl Fn(Incoming) -> Result<(Connecting, K), ConnectionError> + Send + Sync + 'static,
     ) -> Self {
         let (out, arrivals) = mpsc::channel(MAX_STRANGERS);
@@ -85,6 +87,7 @@ impl<H: Hello, K: Send + 'static> Door<H, K> {
             strangers: JoinSet::new(),
             places: Vec::new(),
             turned_away: 0,
+            unreported,
             reported: None,
         };
         Self { arrivals, task: tokio::spawn(keeper.serve(endpoint)) }
@@ -110,7 +113,10 @@ struct Keeper<H, K> {
     strangers: JoinSet<()>,
     /// Where those come from that have a place.
     places: Vec<(IpAddr, AbortHandle)>,
+    /// Since the last report.
     turned_away: u64,
+    /// All of which there was no report of its own.
+    unreported: Arc<AtomicU64>,
     reported: Option<Instant>,
 }
 
@@ -156,10 +162,13 @@ impl<H: Hello, K: Send + 'static> Keeper<H, K> {
                 more => format!("; nor did {more} other attempts since the last such line"),
             };
             let failure = Failure::new(Kind::WrongTicket, format!("it did not know the ticket's secret{more}"));
-            // A line like this may be lost.
-            let _ = self.out.try_send((address, Err(failure)));
             self.reported = Some(Instant::now());
+            // A line like this may be lost.
+            if self.out.try_send((address, Err(failure))).is_ok() {
+                return;
+            }
         }
+        self.unreported.fetch_add(1, Ordering::Relaxed);
     }
 }
 

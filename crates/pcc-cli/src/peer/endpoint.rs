@@ -124,19 +124,24 @@ pub fn reachable(bound: SocketAddr, advertise: &[SocketAddr]) -> Result<Vec<Sock
     Ok(addresses)
 }
 
-/// Makes sure that a ticket has room for all addresses that somebody wants in it.
+/// Makes sure that a ticket has room for all addresses that somebody wants in it, and that they are some.
 ///
 /// # Errors
 ///
 /// What would be right, for the user.
 pub fn check_advertised(addresses: &[SocketAddr]) -> anyhow::Result<()> {
     let given = addresses.len();
-    if given <= MAX_ADDRESSES {
-        return Ok(());
+    if given > MAX_ADDRESSES {
+        return Err(usage(format!(
+            "--advertise is given {given} times, and a ticket has room for {MAX_ADDRESSES} addresses; leave some out"
+        )));
     }
-    Err(usage(format!(
-        "--advertise is given {given} times, and a ticket has room for {MAX_ADDRESSES} addresses; leave some out"
-    )))
+    match addresses.iter().find(|address| address.ip().is_unspecified() || address.port() == 0) {
+        None => Ok(()),
+        Some(address) => Err(usage(format!(
+            "--advertise {address}: nobody can connect to this; name the address and port that others reach this machine at"
+        ))),
+    }
 }
 
 /// An address and port that somebody wrote.
@@ -148,7 +153,39 @@ pub fn address(text: &str) -> std::result::Result<SocketAddr, String> {
     text.parse().map_err(|_| format!("{text:?} is no ADDRESS:PORT, such as 127.0.0.1:4433 or [::1]:4433"))
 }
 
+/// An address and port for programs of this machine; a port alone is one of 127.0.0.1.
+///
+/// # Errors
+///
+/// What would be right.
+pub fn local_address(text: &str) -> std::result::Result<SocketAddr, String> {
+    let port = || text.parse().ok().map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    let wrong = || format!("{text:?} is neither an address nor a port, such as 127.0.0.1:9100 or 9100");
+    text.parse().ok().or_else(port).ok_or_else(wrong)
+}
+
 /// An address as people write it: IPv4 inside IPv6 as IPv4.
 pub fn shown(address: SocketAddr) -> String {
     SocketAddr::new(address.ip().to_canonical(), address.port()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_one_of_this_machine() {
+        assert_eq!(local_address("9100"), Ok("127.0.0.1:9100".parse().unwrap()));
+        assert_eq!(local_address("[::]:9100"), Ok("[::]:9100".parse().unwrap()));
+        assert!(local_address("99999").unwrap_err().contains("9100"));
+    }
+
+    #[test]
+    fn only_what_others_can_reach_is_advertised() {
+        let check = |text: &str| check_advertised(&[text.parse().unwrap()]);
+        assert!(check("203.0.113.7:4433").is_ok() && check("[2001:db8::1]:1").is_ok());
+        for odd in ["203.0.113.7:0", "0.0.0.0:4433", "[::]:4433"] {
+            assert!(check(odd).unwrap_err().to_string().contains("nobody can connect"), "{odd}");
+        }
+    }
 }

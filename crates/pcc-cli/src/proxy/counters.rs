@@ -1,6 +1,7 @@
 //! What has happened since the start.
 
 use crate::proxy::outcome::End;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counts what is reported.
@@ -13,6 +14,8 @@ pub struct Counters {
     dropped: AtomicU64,
     denied: AtomicU64,
     refused: AtomicU64,
+    /// Refusals that the door doesn't report one by one.
+    unreported: Arc<AtomicU64>,
 }
 
 impl Counters {
@@ -36,6 +39,11 @@ impl Counters {
     /// Somebody was turned away.
     pub fn refused(&self) {
         self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Where refusals are counted that aren't reported one by one.
+    pub fn unreported(&self) -> Arc<AtomicU64> {
+        self.unreported.clone()
     }
 
     /// The protocol, how its tunnels or flows ended, and how many did so.
@@ -62,8 +70,8 @@ impl Counters {
             ),
             (
                 "refused_total",
-                "Log lines about others that were turned away for lack of the ticket or a place",
-                load(&self.refused),
+                "Attempts to connect that were turned away for lack of the ticket or a place",
+                load(&self.refused) + load(&self.unreported),
             ),
         ]
     }

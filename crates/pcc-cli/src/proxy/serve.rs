@@ -104,7 +104,8 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
         guests: Arc::new(Semaphore::new(MAX_GUESTS)),
         reporter,
     });
-    let mut door = Door::<Hello, _>::accepting(endpoint.clone(), ticket.secret, move |incoming| {
+    let unreported = shared.reporter.counters().unreported();
+    let mut door = Door::<Hello, _>::accepting(endpoint.clone(), ticket.secret, unreported, move |incoming| {
         // Of its own for each.
         let own = settings.own();
         let config = endpoint::with_transport(config.clone(), settings.config(&own));

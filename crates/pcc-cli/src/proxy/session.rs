@@ -121,8 +121,38 @@ pub struct Status {
 #[derive(Default)]
 pub struct Sessions(Mutex<Numbered>);
 
+/// What all connections of this process have carried since it began, also those that have ended. Without the headers of UDP and IP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// How many connections there were.
+    pub connections: u64,
+    /// All packets that were sent.
+    pub sent_packets: u64,
+    /// Those of them that were lost.
+    pub lost_packets: u64,
+    /// Bytes from here.
+    pub sent_bytes: u64,
+    /// Bytes from the other sides.
+    pub received_bytes: u64,
+}
+
+impl Totals {
+    fn with(self, session: &Session) -> Totals {
+        let sums = session.connection.stats();
+        Totals {
+            connections: self.connections + 1,
+            sent_packets: self.sent_packets + sums.sent_packets,
+            lost_packets: self.lost_packets + sums.lost_packets,
+            sent_bytes: self.sent_bytes + sums.udp_tx.bytes,
+            received_bytes: self.received_bytes + sums.udp_rx.bytes,
+        }
+    }
+}
+
 #[derive(Default)]
 struct Numbered {
+    /// What those that have ended had carried.
+    ended: Totals,
     last: u32,
     open: BTreeMap<u32, Arc<Session>>,
 }
@@ -140,6 +170,12 @@ impl Sessions {
     /// What all do at the moment.
     pub fn statuses(&self) -> Vec<Status> {
         self.open().open.iter().map(|(id, session)| session.status(*id)).collect()
+    }
+
+    /// What all have carried together.
+    pub fn totals(&self) -> Totals {
+        let sessions = self.open();
+        sessions.open.values().fold(sessions.ended, |totals, session| totals.with(session))
     }
 
     /// Changes the weight of one.
@@ -161,7 +197,14 @@ impl Sessions {
     /// Those that have not ended.
     fn open(&self) -> MutexGuard<'_, Numbered> {
         let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        sessions.open.retain(|_, session| session.connection.close_reason().is_none());
+        let Numbered { ended, open, .. } = &mut *sessions;
+        open.retain(|_, session| {
+            let is_open = session.connection.close_reason().is_none();
+            if !is_open {
+                *ended = ended.with(session);
+            }
+            is_open
+        });
         sessions
     }
 }

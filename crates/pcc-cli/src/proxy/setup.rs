@@ -1,5 +1,6 @@
 //! What connections of a proxy run with, at both sides.
 
+use crate::seconds::seconds;
 use crate::sending::Sending;
 use noq::{Connection, IdleTimeout, TransportConfig, VarInt};
 use pcc::{InitialWindows, Weight};
@@ -16,10 +17,16 @@ pub struct Traffic {
     #[command(flatten)]
     /// The controller.
     pub sending: Sending,
-    /// Cut all connections off when nothing was heard of the other side for this many seconds, 10 to 3600: the shorter time of
-    /// the two sides counts
-    #[arg(long, value_name = "SECONDS", default_value_t = 90, value_parser = clap::value_parser!(u32).range(10..=3600))]
-    pub timeout: u32,
+    /// Cut all connections off when nothing was heard of the other side for this long, 10 s to an hour: seconds, or for example 2min.
+    /// The shorter time of the two sides counts
+    #[arg(long, value_name = "TIME", default_value = "90", allow_negative_numbers = true, value_parser = timeout)]
+    pub timeout: Duration,
+}
+
+fn timeout(text: &str) -> Result<Duration, String> {
+    let allowed = Duration::from_secs(10)..=Duration::from_secs(3600);
+    let time = seconds(text)?;
+    if allowed.contains(&time) { Ok(time) } else { Err("it must be between 10 s and 60 min".to_owned()) }
 }
 
 impl Traffic {
@@ -29,7 +36,7 @@ impl Traffic {
     ///
     /// As [`Sending::transport`].
     pub fn settings(self) -> anyhow::Result<Settings> {
-        Ok(Settings { transport: self.sending.transport()?, timeout: Duration::from_secs(self.timeout.into()) })
+        Ok(Settings { transport: self.sending.transport()?, timeout: self.timeout })
     }
 }
 

@@ -38,7 +38,7 @@ pub struct Ends {
 }
 
 pub async fn ends() -> Ends {
-    let settings = Traffic { sending: Sending::default(), timeout: 60 }.settings().unwrap();
+    let settings = Traffic { sending: Sending::default(), timeout: Duration::from_secs(60) }.settings().unwrap();
     let identity = Identity::generate().unwrap();
     let socket = endpoint::bind(Some("127.0.0.1:0".parse().unwrap())).unwrap();
     let addresses = vec![socket.local_addr().unwrap()];

@@ -6,6 +6,7 @@ use super::report::{Event, Reporter};
 use super::session::Sessions;
 use crate::failure::Result;
 use crate::metrics::Metrics;
+use crate::peer::endpoint::local_address;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ pub struct Watching {
     #[arg(long, value_name = "DIR")]
     control: Option<PathBuf>,
     /// Serve metrics for Prometheus at http://ADDR/metrics; a port alone is one of 127.0.0.1
-    #[arg(long, value_name = "ADDR", value_parser = Metrics::parse)]
+    #[arg(long, value_name = "ADDR", value_parser = local_address)]
     metrics: Option<SocketAddr>,
 }
 
@@ -38,7 +39,7 @@ impl Watching {
         let metrics = match self.metrics {
             Some(address) => {
                 let (sessions, counted) = (sessions.clone(), reporter.clone());
-                let page = move || metrics::text(&sessions.statuses(), counted.counters());
+                let page = move || metrics::text(&sessions.statuses(), sessions.totals(), counted.counters());
                 let (metrics, address) = Metrics::open(address, page).await?;
                 reporter.event(&Event::Listening { kind: "metrics", address });
                 if let Some(message) = Metrics::warning(address) {

@@ -1,7 +1,7 @@
 //! `pcc send --dry-run`: what would be sent.
 
 use super::manifest::What;
-use super::progress::{Event, Reporter};
+use super::progress::{Event, Name, Reporter};
 use super::selection::Selection;
 use super::sender;
 use super::source::Source;
@@ -17,16 +17,19 @@ pub fn run(paths: &[PathBuf], selection: &Selection, strict: bool, reporter: &Re
             What::File { .. } => "file",
             What::Link { .. } => "link",
         };
-        let path = String::from_utf8_lossy(&entry.path);
-        reporter.event(&Event::Entry { path: &path, kind, size: entry.size() });
+        reporter.event(&Event::Entry { name: Name::of(&entry.path), kind, size: entry.size() });
     }
     reporter.event(&Event::Total { files: source.manifest.files, bytes: source.manifest.bytes });
-    for message in &source.left_out {
-        reporter.event(&Event::Note { message });
+    for left_out in &source.left_out {
+        reporter.event(&Event::left_out(left_out));
     }
     match source.left_out.len() {
         0 => Ok(()),
         _ if strict => Err(sender::not_all()),
+        n if n == source.left_out_for_good() => Err(Failure::new(
+            Kind::Incomplete,
+            "not everything can be sent: see above, and leave it out with --exclude",
+        )),
         _ => Err(Failure::new(Kind::Incomplete, "not everything can be sent: see above")),
     }
 }

@@ -46,12 +46,13 @@ mod tests;
 mod walk;
 
 use crate::exit::usage;
-use crate::failure::Result;
-use crate::metrics::Metrics;
-use crate::peer::endpoint::{address, check_advertised};
+use crate::failure::{Failure, Kind, Result};
+use crate::peer::endpoint::{address, check_advertised, local_address};
+use crate::peer::ticket::Ticket;
 use crate::peer::{asking, keeper};
 use crate::qlog::Qlog;
 use crate::runtime;
+use crate::seconds::seconds;
 use crate::sending::Sending;
 use crate::signals;
 use anyhow::Context;
@@ -60,9 +61,10 @@ use progress::{Event, Reporter};
 use rules::Rules;
 use rustix::fs::Mode;
 use selection::{Links, Selection};
+use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -149,10 +151,11 @@ pub struct SendArgs {
     strict: bool,
     #[command(flatten)]
     sending: Sending,
-    /// Give up when the receiver cannot be reached, or nothing moves, for this many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..))]
-    timeout: u64,
-    /// Log all packets, and what the controller does, into this file (qlog); connections after a cut log beside it
+    /// Give up when the receiver cannot be reached, or nothing moves, for this long: seconds, or for example 2min
+    #[arg(long, value_name = "TIME", default_value = "120", allow_negative_numbers = true, value_parser = seconds)]
+    timeout: Duration,
+    /// Log all packets, and what the controller does, into this file (qlog), which must not be there yet; connections after a
+    /// cut log beside it
     #[arg(long, value_name = "FILE.qlog")]
     qlog: Option<PathBuf>,
     /// List what would be sent, without a ticket and without sending it; the receiver may have some of it already (pcc recv
@@ -191,7 +194,7 @@ pub struct RecvArgs {
     #[arg(long, value_name = "FILE", requires = "keep")]
     ticket_out: Option<PathBuf>,
     /// With --keep: serve metrics for Prometheus at http://ADDR/metrics; a port alone is one of 127.0.0.1
-    #[arg(long, value_name = "ADDR", value_parser = Metrics::parse, requires = "keep")]
+    #[arg(long, value_name = "ADDR", value_parser = local_address, requires = "keep")]
     metrics: Option<SocketAddr>,
     /// Replace files that exist
     #[arg(long)]
@@ -209,9 +212,9 @@ pub struct RecvArgs {
     /// Refuse symbolic links that lead out of the sent folder they are in: another program here might follow them
     #[arg(long)]
     safe_links: bool,
-    /// Give up when a sender is connected and nothing moves for this many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..))]
-    timeout: u64,
+    /// Give up when a sender is connected and nothing moves for this long: seconds, or for example 2min
+    #[arg(long, value_name = "TIME", default_value = "120", allow_negative_numbers = true, value_parser = seconds)]
+    timeout: Duration,
     /// Print one JSON object per line on standard output
     #[arg(long)]
     json: bool,
@@ -231,16 +234,28 @@ pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
         let work = async { dry_run::run(&paths, &selection, strict, &reporter) };
         return Ok(finish(&reporter, runtime::run_in_one_thread(work)));
     }
+    // Before a ticket is asked for.
+    if let Err(failure) = walk::check(&paths) {
+        return Ok(finish(&reporter, Err(failure)));
+    }
     let tickets: Vec<String> = match &ticket_file[..] {
         [] => vec![asking::ticket(None, "pcc recv")?],
         files => files.iter().map(|file| asking::ticket(Some(file), "pcc recv")).collect::<anyhow::Result<_>>()?,
     };
+    let mut given = HashSet::new();
+    if let Some(twice) = tickets.iter().position(|ticket| !given.insert(ticket.trim().to_ascii_lowercase())) {
+        return Err(usage(format!(
+            "the ticket in {} is given twice; each receiver has one of its own",
+            ticket_file[twice].display()
+        )));
+    }
     if tickets.len() > 1 && qlog.is_some() {
         return Err(usage("--qlog logs what goes to one receiver; name one ticket"));
     }
-    let qlog = qlog.map(|file| Qlog::create(&file).with_context(|| format!("can't write {}", file.display())));
-    let qlog = qlog.transpose()?;
-    let patience = patience(timeout);
+    let qlog = match qlog.map(|file| log(&file, &tickets[0], &paths)).transpose() {
+        Ok(qlog) => qlog,
+        Err(failure) => return Ok(finish(&reporter, Err(failure))),
+    };
     let work = async {
         let (credentials, note) = keeper::sender_key()?;
         if let Some(message) = &note {
@@ -253,7 +268,7 @@ pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
             ticket,
             credentials: credentials.clone(),
             transport: qlog.as_ref().map_or_else(|| transport.config(), |qlog| qlog.config(&transport)),
-            patience,
+            patience: timeout,
         };
         match <[String; 1]>::try_from(tickets) {
             Ok([ticket]) => sender::run(options(ticket), reporter.clone()).await,
@@ -266,6 +281,26 @@ pub fn send(args: SendArgs) -> anyhow::Result<ExitCode> {
     let code = finish(&reporter, runtime::run_in_one_thread(work));
     qlog.map_or(Ok(()), |qlog| qlog.finish()).context("can't write the qlog")?;
     Ok(code)
+}
+
+/// Begins the log of what goes to the receiver with this ticket.
+fn log(file: &Path, ticket: &str, sent: &[PathBuf]) -> Result<Qlog> {
+    // A mistyped ticket leaves no file behind.
+    ticket.parse::<Ticket>()?;
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_around = |sent: &&PathBuf| {
+        let (Ok(folder), Ok(sent)) = (folder.canonicalize(), sent.canonicalize()) else { return false };
+        folder.starts_with(sent)
+    };
+    if let Some(sent) = sent.iter().find(is_around) {
+        let message = format!(
+            "--qlog: {} would be in {}, which is sent, and change meanwhile; name a file elsewhere",
+            file.display(),
+            sent.display()
+        );
+        return Err(Failure::new(Kind::Source, message));
+    }
+    Qlog::create(file)
 }
 
 /// Runs `pcc recv`.
@@ -283,7 +318,7 @@ pub fn recv(args: RecvArgs) -> anyhow::Result<ExitCode> {
         permissions: !no_perms,
         safe_links,
         umask: umask.bits() as u32,
-        patience: patience(timeout),
+        patience: timeout,
     };
     if keep {
         let senders = from.into_iter().collect::<Option<Vec<_>>>();
@@ -304,12 +339,6 @@ async fn with_long_files<T>(work: impl Future<Output = T>) -> T {
     // If the system refuses, it is as without.
     let _heard = signals::too_long_files();
     work.await
-}
-
-/// What `--timeout` says; longer than this is for ever, and clocks end somewhere.
-fn patience(seconds: u64) -> Duration {
-    const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
-    Duration::from_secs(seconds).min(LONGEST)
 }
 
 fn welcome(from: Vec<From>) -> anyhow::Result<Welcome> {
@@ -340,15 +369,6 @@ fn finish(reporter: &Reporter, result: Result<()>) -> ExitCode {
 #[cfg(test)]
 mod command_line {
     use super::*;
-    use crate::failure::Kind;
-
-    #[test]
-    fn no_timeout_is_too_long() {
-        for seconds in [u64::MAX, i64::MAX as u64] {
-            let end = tokio::time::Instant::now() + patience(seconds) * stall::FINISHING;
-            assert!(end.elapsed().is_zero());
-        }
-    }
 
     #[test]
     fn every_exit_code_is_in_the_help() {

@@ -1,14 +1,17 @@
 //! What the user sees: a progress bar on a terminal, plain lines elsewhere, JSON lines for scripts.
 
+use super::walk::LeftOut;
 use crate::failure::{Context, Failure, Kind, Result, printable};
 use crate::output::{hand_over, json_lines, leads_nowhere, show, write_secret};
 use crate::peer::endpoint::shown;
 use crate::progress::{Look, Progress, Rates, rate};
 use indicatif::HumanBytes;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -23,7 +26,18 @@ const LOOK: Look = Look { template: "{bar:30} {bytes}/{total_bytes} {msg} ETA {e
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event<'a> {
     /// Something that would be sent.
-    Entry { path: &'a str, kind: &'static str, size: u64 },
+    Entry {
+        #[serde(flatten)]
+        name: Name<'a>,
+        kind: &'static str,
+        size: u64,
+    },
+    /// Something below a named folder that is not sent.
+    LeftOut {
+        #[serde(flatten)]
+        name: Name<'a>,
+        reason: &'a str,
+    },
     /// How much would be sent.
     Total { files: usize, bytes: u64 },
     /// The receiver is ready.
@@ -83,6 +97,34 @@ pub enum Event<'a> {
     Error { kind: &'static str, code: u8, message: &'a str },
 }
 
+/// A path for JSON, which has only Unicode. One that is not gets its bytes too, in base64.
+#[derive(Serialize)]
+pub struct Name<'a> {
+    path: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_bytes: Option<String>,
+}
+
+impl Name<'_> {
+    /// Of this path.
+    pub fn of(path: &[u8]) -> Name<'_> {
+        let is_text = std::str::from_utf8(path).is_ok();
+        let path_bytes = (!is_text).then(|| data_encoding::BASE64.encode(path));
+        Name { path: String::from_utf8_lossy(path), path_bytes }
+    }
+
+    fn shown(&self) -> String {
+        printable(self.path.as_bytes())
+    }
+}
+
+impl Event<'_> {
+    /// That something is left out.
+    pub fn left_out(left_out: &LeftOut) -> Event<'_> {
+        Event::LeftOut { name: Name::of(&left_out.path), reason: &left_out.why.reason }
+    }
+}
+
 /// What is said, and of which of several receivers.
 #[derive(Serialize)]
 struct Said<'a> {
@@ -115,6 +157,7 @@ pub struct Reporter {
     /// What the receiver is called, if it is one of several.
     receiver: Option<String>,
     refused: AtomicU64,
+    unreported: Arc<AtomicU64>,
     progress: Progress,
     rates: Rates,
 }
@@ -123,7 +166,8 @@ impl Reporter {
     /// For a terminal, for a log, or for a script.
     pub fn new(json: bool) -> Self {
         let progress = Progress::new(&LOOK, 0, PLAIN_INTERVAL);
-        Self { json, is_log: false, receiver: None, refused: AtomicU64::new(0), progress, rates: Rates::default() }
+        let (refused, unreported) = (AtomicU64::new(0), Arc::default());
+        Self { json, is_log: false, receiver: None, refused, unreported, progress, rates: Rates::default() }
     }
 
     /// For what goes to one of several receivers at the same time.
@@ -168,11 +212,12 @@ impl Reporter {
             Event::Checking { bytes, total } => {
                 self.show("checking what is there", &Snapshot { stored: *bytes, total: *total, ..Snapshot::default() });
             }
-            Event::Entry { path, kind, size } => {
+            Event::Entry { name, kind, size } => {
                 let size = if *kind == "file" { HumanBytes(*size).to_string() } else { (*kind).to_owned() };
                 // Whoever stopped reading has seen enough.
-                let _ = show(&format!("{size:>11}  {}\n", printable(path.as_bytes())));
+                let _ = show(&format!("{size:>11}  {}\n", name.shown()));
             }
+            Event::LeftOut { name, reason } => self.line(&format!("\"{}\" is left out: {reason}", name.shown())),
             Event::Total { files, bytes } => self.line(&format!("{}, {}", counted(*files), HumanBytes(*bytes))),
             Event::Confirm { code, sender } => {
                 self.line(&format!("code {code}: the receiver's user is asked for it; tell them, but nobody else"));
@@ -248,9 +293,14 @@ impl Reporter {
         self.event(&Event::Refused { peer: shown(address), kind, reason });
     }
 
-    /// How often that was reported.
+    /// Where those are counted of whom the door doesn't report each.
+    pub fn unreported(&self) -> Arc<AtomicU64> {
+        self.unreported.clone()
+    }
+
+    /// How many were turned away.
     pub fn refusals(&self) -> u64 {
-        self.refused.load(Ordering::Relaxed)
+        self.refused.load(Ordering::Relaxed) + self.unreported.load(Ordering::Relaxed)
     }
 
     /// Prints the ticket. Unlike other output it is needed: without it nobody can send.
@@ -341,6 +391,18 @@ mod tests {
     #[test]
     fn one_file_is_no_files() {
         assert_eq!([0, 1, 2].map(counted), ["0 files", "1 file", "2 files"]);
+    }
+
+    #[test]
+    fn names_that_are_no_text_are_exact() {
+        let said = |path: &[u8]| {
+            let event = Event::LeftOut { name: Name::of(path), reason: "why" };
+            serde_json::to_value(Said { receiver: None, event: &event }).unwrap()
+        };
+        let wanted = |json: &str| serde_json::from_str::<serde_json::Value>(json).unwrap();
+        assert_eq!(said("für".as_bytes()), wanted(r#"{"event": "left-out", "path": "für", "reason": "why"}"#));
+        let odd = r#"{"event": "left-out", "path": "a\ufffd", "path_bytes": "Yf8=", "reason": "why"}"#;
+        assert_eq!(said(b"a\xff"), wanted(odd));
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl Receiver {
             }
         };
         let receiver = Self {
-            door: Door::open(endpoint.clone(), ticket.secret),
+            door: Door::open(endpoint.clone(), ticket.secret, reporter.unreported()),
             endpoint,
             slot: Slot::open(staging, bound, options.rules, reporter.clone()).await,
             reporter,

@@ -118,8 +118,8 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
     let Options { paths, selection, strict, ticket, credentials, transport, patience } = options;
     let ticket: Ticket = ticket.parse()?;
     let source = find(&paths, &selection).await?;
-    for message in &source.left_out {
-        reporter.event(&Event::Note { message });
+    for left_out in &source.left_out {
+        reporter.event(&Event::left_out(left_out));
     }
     if strict && !source.left_out.is_empty() {
         return Err(not_all());
@@ -204,9 +204,10 @@ impl Sender {
                     let (named, last) = (source.named.clone(), source.manifest.clone());
                     let found = blocking(move || Source::find_again(&paths, &selection, &named, &last)).await;
                     let again = found.map_err(|e| Failure::new(Kind::Other, e))??;
-                    let is_news =
-                        |message: &&String| !source.left_out.contains(message) && !source.gone.contains(message);
-                    for message in again.left_out.iter().chain(&again.gone).filter(is_news) {
+                    for left_out in again.left_out.iter().filter(|left_out| !source.left_out.contains(left_out)) {
+                        self.reporter.event(&Event::left_out(left_out));
+                    }
+                    for message in again.gone.iter().filter(|message| !source.gone.contains(message)) {
                         self.reporter.event(&Event::Note { message });
                     }
                     source = again;
@@ -261,7 +262,7 @@ impl Sender {
         let (there, missing) =
             (self.there + source.same_files(), missing.len() + changed.len() + source.left_out.len());
         self.reporter.event(&Event::Done { files, bytes, there, missing, moved, seconds, bits_per_second });
-        if missing > 0 { Err(Failure::incomplete(missing)) } else { Ok(()) }
+        if missing > 0 { Err(Failure::incomplete(missing, source.left_out_for_good())) } else { Ok(()) }
     }
 
     /// The source comes back, with what was learnt about it. An error means that it did not.

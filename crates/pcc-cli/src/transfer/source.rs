@@ -6,7 +6,7 @@ use super::holes::Holes;
 use super::manifest::{Entry, Manifest, What};
 use super::protocol::{BATCH, Record};
 use super::selection::Selection;
-use super::walk::{Listing, Named, Opener};
+use super::walk::{LeftOut, Listing, Named, Opener};
 use crate::failure::Result;
 use crate::same_file::Identity;
 use bytes::{Bytes, BytesMut};
@@ -49,7 +49,7 @@ pub struct Source {
     /// The list as it goes over the wire.
     pub encoded: Bytes,
     /// What is not sent, and why.
-    pub left_out: Vec<String>,
+    pub left_out: Vec<LeftOut>,
     /// What the user named and is not there any more, and why: what has not arrived of it doesn't.
     pub gone: Vec<String>,
     /// What the user named, for another listing.
@@ -123,6 +123,11 @@ impl Source {
             same: HashSet::new(),
             trouble: BTreeMap::new(),
         })
+    }
+
+    /// How many of those that are not sent can't be another time either.
+    pub fn left_out_for_good(&self) -> usize {
+        self.left_out.iter().filter(|left_out| left_out.why.is_for_good).count()
     }
 
     /// Reads whatever the receiver lacks and hands it on in batches, until all is read or nobody takes it any more. What

@@ -13,7 +13,9 @@ use crate::failure::{Failure, Kind, Result, printable};
 use crate::same_file::Identity;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, readlinkat, statat};
 use rustix::io::Errno;
+use std::collections::HashMap;
 use std::ffi::{CString, OsStr, OsString};
+use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -66,7 +68,7 @@ pub struct Listing {
     /// For the manifest.
     pub entries: Vec<Entry>,
     /// What was left out, and why.
-    pub left_out: Vec<String>,
+    pub left_out: Vec<LeftOut>,
     /// What the user named and is not there any more, and why.
     pub gone: Vec<String>,
     /// The folders around what is looked at just now.
@@ -75,8 +77,41 @@ pub struct Listing {
     roots: Vec<Root>,
 }
 
+/// What was found below a named folder and is not sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// As it would have arrived.
+    pub path: Vec<u8>,
+    /// Why.
+    pub why: Why,
+}
+
 /// Why something cannot be sent.
-type Why = String;
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Why {
+    /// In words.
+    pub reason: String,
+    /// Whether it is so another time too, as with devices and with names that are not allowed.
+    pub is_for_good: bool,
+}
+
+impl Why {
+    fn for_good(reason: impl Into<String>) -> Why {
+        Why { reason: reason.into(), is_for_good: true }
+    }
+
+    /// The system says so, for now.
+    fn now(error: impl fmt::Display) -> Why {
+        Why { reason: error.to_string(), is_for_good: false }
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reason.fmt(f)
+    }
+}
+
 const UNFINISHED: &str = "it is an unfinished transfer, with its secrets";
 
 /// That what the user named cannot be sent.
@@ -109,9 +144,32 @@ fn granted(opened: &File, mode: u32) -> u32 {
 pub fn name_of(argument: &Path) -> Result<OsString, Why> {
     let full = match argument.file_name() {
         Some(name) => return Ok(name.to_owned()),
-        None => argument.canonicalize().map_err(|e| e.to_string())?,
+        None => argument.canonicalize().map_err(Why::now)?,
     };
-    full.file_name().map(OsStr::to_owned).ok_or_else(|| "it has no name; send what is in it".to_owned())
+    full.file_name().map(OsStr::to_owned).ok_or_else(|| Why::for_good("it has no name; send what is in it"))
+}
+
+/// Whether what the user names is there, and each arrives under a name of its own.
+pub fn check(arguments: &[PathBuf]) -> Result<()> {
+    let mut names: HashMap<OsString, &Path> = HashMap::new();
+    for argument in arguments {
+        let named = name_of(argument).and_then(|name| {
+            let metadata = std::fs::metadata(argument).map_err(Why::now)?;
+            check_kind(metadata.is_file() || metadata.is_dir()).map(|()| name)
+        });
+        let name = named.map_err(|why| unreadable(argument, why))?;
+        let shown = |path: &OsStr| printable(path.as_bytes());
+        if let Some(other) = names.insert(name.clone(), argument) {
+            let message = format!(
+                "\"{}\" and \"{}\" would both arrive as \"{}\"; rename one, or send a folder that has both",
+                shown(other.as_os_str()),
+                shown(argument.as_os_str()),
+                shown(&name)
+            );
+            return Err(Failure::new(Kind::BadName, message));
+        }
+    }
+    Ok(())
 }
 
 /// How what is below a named folder is opened.
@@ -122,6 +180,7 @@ fn below_flags(links: Links) -> OFlags {
 impl Listing {
     /// Lists what is below the given paths.
     pub fn find(arguments: &[PathBuf], selection: &Selection) -> Result<Self> {
+        check(arguments)?;
         let mut listing = Self::default();
         for argument in arguments {
             listing.add_root(argument, None, selection).map_err(|why| unreadable(argument, why))?;
@@ -162,16 +221,15 @@ impl Listing {
 
     /// Adds what the user named; `before` is where it led to when it was listed first.
     fn add_root(&mut self, argument: &Path, before: Option<Place>, selection: &Selection) -> Result<(), Why> {
-        let failed = |e: io::Error| e.to_string();
         let name = name_of(argument)?;
-        let metadata = std::fs::metadata(argument).map_err(failed)?;
+        let metadata = std::fs::metadata(argument).map_err(Why::now)?;
         check_kind(metadata.is_file() || metadata.is_dir())?;
         check_staging(argument)?;
         let opened = open_root(argument, before)?;
         // That of the first time stays: names may lead elsewhere at any moment.
         let place = match before {
             Some(before) => before,
-            None => opened.metadata().and_then(|opened| Place::of(argument, &opened)).map_err(failed)?,
+            None => opened.metadata().and_then(|opened| Place::of(argument, &opened)).map_err(Why::now)?,
         };
         self.roots.push(Root { path: argument.to_owned(), first: self.entries.len(), place });
         self.add(opened, name.as_bytes().to_vec(), selection)
@@ -179,31 +237,31 @@ impl Listing {
 
     /// Adds a file, or a folder with all that is in it.
     fn add(&mut self, mut opened: File, path: Vec<u8>, selection: &Selection) -> Result<(), Why> {
-        let failed = |e: io::Error| e.to_string();
-        let metadata = opened.metadata().map_err(failed)?;
+        let metadata = opened.metadata().map_err(Why::now)?;
         check_kind(metadata.is_file() || metadata.is_dir())?;
         let (mode, mtime) = (granted(&opened, metadata.mode() & PERMISSIONS), mtime(&metadata));
         if metadata.is_file() {
             let size = metadata.len();
             if size > MAX_FILE {
-                return Err(format!("it is longer than {} TiB", MAX_FILE >> 40));
+                return Err(Why::for_good(format!("it is longer than {} TiB", MAX_FILE >> 40)));
             }
-            if size == 0 && opened.read(&mut [0]).map_err(failed)? > 0 {
-                return Err("its length is not known before it is read, as in /proc; send a copy of it".to_owned());
+            if size == 0 && opened.read(&mut [0]).map_err(Why::now)? > 0 {
+                let reason = "its length is not known before it is read, as in /proc; send a copy of it";
+                return Err(Why::for_good(reason));
             }
             self.push(path, What::File { size, mode, mtime }, Some(Identity::of(&metadata)));
             return Ok(());
         }
         if path.iter().filter(|&&b| b == b'/').count() >= MAX_DEPTH {
-            return Err("it is too deep in folders".to_owned());
+            return Err(Why::for_good("it is too deep in folders"));
         }
         let this = (metadata.dev(), metadata.ino());
         if self.around.contains(&this) {
-            return Err("it leads back to a folder that it is in".to_owned());
+            return Err(Why::for_good("it leads back to a folder that it is in"));
         }
         let mut names: Vec<(CString, FileType)> = Vec::new();
-        for entry in Dir::read_from(&opened).map_err(|e| failed(e.into()))? {
-            let entry = entry.map_err(|e| failed(e.into()))?;
+        for entry in Dir::read_from(&opened).map_err(system)? {
+            let entry = entry.map_err(system)?;
             if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
                 names.push((entry.file_name().to_owned(), entry.file_type()));
             }
@@ -221,7 +279,7 @@ impl Listing {
                 continue;
             }
             if let Err(why) = self.add_below(&opened, (&name, kind), &below, selection) {
-                self.left_out.push(format!("\"{}\" is left out: {why}", printable(&below)));
+                self.left_out.push(LeftOut { path: below, why });
             }
         }
         self.around.pop();
@@ -248,29 +306,29 @@ impl Listing {
                 Ok(there) => FileType::from_raw_mode(there.st_mode),
                 // Gone since the folder was read; but a link that leads nowhere is there.
                 Err(Errno::NOENT) if statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_err() => return Ok(()),
-                Err(e) => return Err(io::Error::from(e).to_string()),
+                Err(e) => return Err(system(e)),
             },
         };
         match kind {
             FileType::Symlink if selection.links == Links::Skip => Ok(()),
             FileType::Symlink => {
-                check_path(path).map_err(|why| format!("it {why}"))?;
-                let target = readlinkat(folder, name, Vec::new()).map_err(|e| io::Error::from(e).to_string())?;
+                check_path(path).map_err(|why| Why::for_good(format!("it {why}")))?;
+                let target = readlinkat(folder, name, Vec::new()).map_err(system)?;
                 self.push(path.to_vec(), What::Link { target: target.into_bytes() }, None);
                 Ok(())
             }
-            FileType::Directory if is_staging(name.as_bytes()) => Err(UNFINISHED.to_owned()),
+            FileType::Directory if is_staging(name.as_bytes()) => Err(Why::for_good(UNFINISHED)),
             kind => {
                 // Opening a device can do something.
                 check_kind(matches!(kind, FileType::RegularFile | FileType::Directory))?;
-                check_path(path).map_err(|why| format!("it {why}"))?;
+                check_path(path).map_err(|why| Why::for_good(format!("it {why}")))?;
                 if is_followed {
                     check_staging(&self.full(path))?;
                 }
                 match open(folder, name.as_c_str(), nofollow) {
                     Ok(opened) => self.add(opened, path.to_vec(), selection),
                     Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-                    Err(e) => Err(e.to_string()),
+                    Err(e) => Err(Why::now(e)),
                 }
             }
         }
@@ -291,35 +349,38 @@ impl Listing {
 /// Refuses what is, or leads into, the folder of an unfinished transfer. What is gone is seen when it is opened.
 fn check_staging(path: &Path) -> Result<(), Why> {
     let is_in = |full: PathBuf| full.components().any(|part| is_staging(part.as_os_str().as_bytes()));
-    if path.canonicalize().is_ok_and(is_in) { Err(UNFINISHED.to_owned()) } else { Ok(()) }
+    if path.canonicalize().is_ok_and(is_in) { Err(Why::for_good(UNFINISHED)) } else { Ok(()) }
 }
 
 /// Opens what the user named. If it was listed before, it must be in the same folder, and no link may have taken its place.
 fn open_root(argument: &Path, before: Option<Place>) -> Result<File, Why> {
-    let failed = |e: io::Error| e.to_string();
-    let Some(before) = before else { return open(CWD, argument, OFlags::empty()).map_err(failed) };
-    let other = || "it is not what was named any more".to_owned();
-    let at = |file: &File| file.metadata().map(|metadata| (metadata.dev(), metadata.ino())).map_err(failed);
+    let Some(before) = before else { return open(CWD, argument, OFlags::empty()).map_err(Why::now) };
+    let other = || Why::now("it is not what was named any more");
+    let at = |file: &File| file.metadata().map(|metadata| (metadata.dev(), metadata.ino())).map_err(Why::now);
     let opened = match split(argument) {
         Some((folder, name)) => {
-            let folder = open(CWD, folder, OFlags::DIRECTORY).map_err(failed)?;
+            let folder = open(CWD, folder, OFlags::DIRECTORY).map_err(Why::now)?;
             if before.around != Some(at(&folder)?) {
                 return Err(other());
             }
             let nofollow = if before.is_link { OFlags::empty() } else { OFlags::NOFOLLOW };
             open(&folder, name, nofollow).map_err(|_| other())?
         }
-        None => open(CWD, argument, OFlags::empty()).map_err(failed)?,
+        None => open(CWD, argument, OFlags::empty()).map_err(Why::now)?,
     };
     let is_same = match before.itself {
         Some(itself) => at(&opened)? == itself,
-        None => opened.metadata().map_err(failed)?.is_file(),
+        None => opened.metadata().map_err(Why::now)?.is_file(),
     };
     if is_same { Ok(opened) } else { Err(other()) }
 }
 
 fn check_kind(is_right: bool) -> Result<(), Why> {
-    if is_right { Ok(()) } else { Err("it is neither a file nor a folder nor a link".to_owned()) }
+    if is_right { Ok(()) } else { Err(Why::for_good("it is neither a file nor a folder nor a link")) }
+}
+
+fn system(error: Errno) -> Why {
+    Why::now(io::Error::from(error))
 }
 
 /// Opens what was listed, one after the other.

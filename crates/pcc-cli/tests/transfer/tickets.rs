@@ -44,7 +44,7 @@ fn tickets_that_cannot_be_read() {
     assert!(send.stderr().contains("mistyped"), "{}", send.stderr());
     sender(&[&file], "hello", &[]).exits(3);
     sender(&[&file], &ticket.replacen("pcc1", "pcc2", 1), &[]).exits(5);
-    pcc(&["send", "x"]).exits(2);
+    pcc(&["send", file.to_str().unwrap()]).exits(2);
     let junk = p.from.join("junk");
     fs::write(&junk, [0xff, 0, 0x80]).unwrap();
     pcc(&["send", file.to_str().unwrap(), "--ticket-file", junk.to_str().unwrap()]).exits(3);

@@ -67,7 +67,7 @@ impl Log {
         page.add_one("bytes_total", "counter", "Bytes of these files", sums.bytes);
         page.add_one("moved_bytes_total", "counter", "Bytes of these that were not there before", sums.moved);
         let refusals = self.reporter.refusals();
-        page.add_one("refused_total", "counter", "Log lines about others that were turned away", refusals);
+        page.add_one("refused_total", "counter", "Attempts to connect that were turned away", refusals);
         let last = sums.last.iter().map(|(sender, seconds)| (vec![("sender", sender.clone())], *seconds));
         let meaning = "When the last transfer of a sender was complete, in seconds since 1970";
         page.add("last_completion_timestamp_seconds", "gauge", meaning, last);

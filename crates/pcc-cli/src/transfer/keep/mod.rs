@@ -103,7 +103,7 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
         None => reporter.ticket(&ticket.to_string(), &ticket.addresses, false)?,
     }
 
-    let mut door = Door::<Hello>::open(endpoint.clone(), ticket.secret);
+    let mut door = Door::<Hello>::open(endpoint.clone(), ticket.secret, reporter.unreported());
     loop {
         tokio::select! {
             biased;
