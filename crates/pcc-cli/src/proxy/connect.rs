@@ -1,7 +1,7 @@
 //! `pcc proxy connect`: takes connections of programs and gives them tunnels.
 
 use super::front::{Forward, Front};
-use super::link::{Link, Way, connected, keep};
+use super::link::{Link, Way, keep};
 use super::outcome::Carried;
 use super::program::{Denied, Opened};
 use super::protocol::{MAX_TUNNELS, Refusal};
@@ -69,13 +69,8 @@ pub async fn run(options: Options, reporter: Arc<Reporter>) -> Result<()> {
         let socket = UdpSocket::bind(listen).await.doing(|| format!("listen on {listen}"))?;
         sockets.push((socket, target));
     }
-    let opener = tokio::select! {
-        opener = way.connect() => opener?,
-        () = signals.next() => return Err(Failure::new(Kind::Interrupted, "interrupted")),
-    };
     let _watched = options.watching.begin(&sessions, &reporter).await?;
-    connected(&opener, &sessions, &reporter);
-    let (known, link) = Link::new(opener);
+    let (known, link) = Link::new(None);
     let udp = Arc::new(udp::Near::new(link.clone(), reporter.clone(), udp::IDLE));
     let shared =
         Arc::new(Shared { link, places: Places::new(MAX_TUNNELS), refusals: Places::new(MAX_REFUSALS), udp, reporter });
@@ -167,7 +162,7 @@ mod tests {
     #[tokio::test]
     async fn who_finds_no_place_is_told() {
         let ends = ends().await;
-        let (_known, link) = Link::new(Opener::new(ends.near.clone(), Memory::new()));
+        let (_known, link) = Link::new(Some(Opener::new(ends.near.clone(), Memory::new())));
         let reporter = Arc::new(Reporter::new(true));
         let udp = Arc::new(udp::Near::new(link.clone(), reporter.clone(), udp::IDLE));
         let shared = Shared { link, places: Places::new(0), refusals: Places::new(1), udp, reporter };

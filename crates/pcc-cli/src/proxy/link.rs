@@ -87,9 +87,9 @@ pub struct Link {
 }
 
 impl Link {
-    /// Over the connections that [`keep`] makes known.
-    pub fn new(opener: Opener) -> (watch::Sender<Option<Opener>>, Link) {
-        let (known, opener) = watch::channel(Some(opener));
+    /// Over the connections that [`keep`] makes known; there may be one already.
+    pub fn new(opener: Option<Opener>) -> (watch::Sender<Option<Opener>>, Link) {
+        let (known, opener) = watch::channel(opener);
         (known, Link { opener, is_full: false })
     }
 
@@ -142,13 +142,14 @@ impl Link {
     }
 }
 
-/// Makes a new connection whenever the last one is lost. Returns why it is in vain to try again.
+/// Makes a new connection when there is none yet, and whenever the last one is lost. Returns why it is in vain to try again.
 pub async fn keep(
     way: &Way,
     known: watch::Sender<Option<Opener>>,
     sessions: &Sessions,
     reporter: &Reporter,
 ) -> Failure {
+    let mut was_there = false;
     loop {
         let opener = known.borrow().clone();
         if let Some(opener) = opener {
@@ -157,8 +158,9 @@ pub async fn keep(
             known.send_replace(None);
             reporter.event(&Event::Lost { peer, reason });
         }
-        match reconnect(way).await {
+        match reconnect(way, was_there, reporter).await {
             Ok(opener) => {
+                was_there = true;
                 connected(&opener, sessions, reporter);
                 known.send_replace(Some(opener));
             }
@@ -168,18 +170,20 @@ pub async fn keep(
 }
 
 /// Makes a new connection known to the user.
-pub fn connected(opener: &Opener, sessions: &Sessions, reporter: &Reporter) {
+fn connected(opener: &Opener, sessions: &Sessions, reporter: &Reporter) {
     let id = sessions.add(opener.session().clone());
     reporter.event(&Event::Connected { peer: shown(remote(opener.connection())), id });
 }
 
-async fn reconnect(way: &Way) -> Result<Opener> {
+/// Connects, and tries again where that may help; `was_there` tells that the ticket was good before.
+async fn reconnect(way: &Way, was_there: bool, reporter: &Reporter) -> Result<Opener> {
     let began = Instant::now();
     let mut pause = FIRST_PAUSE;
     loop {
         match way.connect().await {
-            // Who is about to end refuses everybody.
-            Err(failure) if !is_in_vain(&failure) || began.elapsed() < ENDING => {
+            Err(failure) if may_help(&failure, was_there, began) => {
+                let (reason, retry_ms) = (failure.message, pause.as_millis() as u64);
+                reporter.event(&Event::Retry { reason, retry_ms });
                 sleep(pause).await;
                 pause = (pause * 2).min(MAX_PAUSE);
             }
@@ -188,7 +192,12 @@ async fn reconnect(way: &Way) -> Result<Opener> {
     }
 }
 
-/// Whether another try will end in the same way.
-fn is_in_vain(failure: &Failure) -> bool {
-    matches!(failure.kind, Kind::WrongTicket | Kind::Version)
+/// Whether another try may end in another way than with this failure.
+fn may_help(failure: &Failure, was_there: bool, began: Instant) -> bool {
+    match failure.kind {
+        Kind::LostPeer => true,
+        // Who is about to end refuses everybody.
+        Kind::WrongTicket | Kind::Version => was_there && began.elapsed() < ENDING,
+        _ => was_there,
+    }
 }

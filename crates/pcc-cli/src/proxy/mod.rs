@@ -35,7 +35,7 @@ mod watching;
 use crate::exit::usage;
 use crate::failure::Result;
 use crate::peer::asking;
-use crate::peer::endpoint::{address, check_advertised};
+use crate::peer::endpoint::{address, check_advertised, local_address};
 use crate::runtime;
 use front::{Forward, Front};
 use pcc::Weight;
@@ -60,7 +60,7 @@ Exit codes:
   3    the ticket cannot be read (mistyped?)
   4    wrong ticket: another far side, or a wrong secret
   5    the two sides run different versions of pcc
-  6    the far side cannot be reached, or was lost
+  6    the far side cannot be reached, or was lost; connect never ends so, but tries again
   10   permission denied
   130  interrupted while connections were open";
 
@@ -96,8 +96,8 @@ Examples:
   pcc proxy connect --ticket-file t --socks 127.0.0.1:1080 --json
 
 The far side runs pcc proxy serve, which prints the ticket. It is no argument, because other users of this machine can read
-those. When the connection to the far side is lost, programs' connections are reset, and new ones work as soon as there is a
-new one. Ctrl-C lets what is open finish for up to 30 seconds; a second one cuts it off.";
+those. It may start later: this side tries again until it is there. When the connection to it is lost, programs' connections
+are reset, and new ones work as soon as there is a new one. Ctrl-C lets what is open finish for up to 30 seconds; a second one cuts it off.";
 
 const PIPE_EXAMPLES: &str = "\
 Examples:
@@ -152,11 +152,11 @@ pub struct ServeArgs {
 #[derive(clap::Args)]
 #[command(after_help = CONNECT_EXAMPLES, after_long_help = format!("{CONNECT_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct ConnectArgs {
-    /// Be a SOCKS5 proxy at this address
-    #[arg(long, value_name = "ADDR", value_parser = address)]
+    /// Be a SOCKS5 proxy at this address; a port alone is one of 127.0.0.1
+    #[arg(long, value_name = "ADDR", value_parser = local_address)]
     socks: Vec<SocketAddr>,
-    /// Be an HTTP proxy at this address, for the method CONNECT
-    #[arg(long, value_name = "ADDR", value_parser = address)]
+    /// Be an HTTP proxy at this address, for the method CONNECT; a port alone is one of 127.0.0.1
+    #[arg(long, value_name = "ADDR", value_parser = local_address)]
     http: Vec<SocketAddr>,
     /// Carry what comes to the first address to the host and port behind it: connections, or after udp: datagrams
     #[arg(long, value_name = "[udp:]ADDR=HOST:PORT")]

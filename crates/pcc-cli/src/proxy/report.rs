@@ -26,6 +26,8 @@ pub enum Event<'a> {
     Connected { peer: String, id: String },
     /// The connection to the other side is gone.
     Lost { peer: String, reason: String },
+    /// There is no connection to the other side, and another try follows.
+    Retry { reason: String, retry_ms: u64 },
     /// Somebody without the ticket, or too many, were turned away.
     Refused { peer: String, kind: &'static str, reason: String },
     /// A program got no tunnel or flow.
@@ -132,6 +134,7 @@ fn line(event: &Event<'_>) -> String {
         Event::Listening { kind, address } => format!("{kind}: listening on {address}"),
         Event::Connected { peer, id } => format!("connected to {peer}, connection {id}"),
         Event::Lost { peer, reason } => format!("lost {peer}: {reason}"),
+        Event::Retry { reason, retry_ms } => format!("{reason}; trying again in {:.1} s", *retry_ms as f64 / 1000.0),
         Event::Refused { peer, reason, .. } => format!("refused {peer}: {reason}"),
         Event::Denied { from, target: Some(target), reason } => format!("{from} -> {target}: {reason}"),
         Event::Denied { from, target: None, reason } => format!("{from}: {reason}"),

@@ -112,6 +112,24 @@ fn after_a_restart_of_the_far_side_it_goes_on() {
 }
 
 #[test]
+fn the_far_side_may_start_later() {
+    let dir = tempfile::tempdir().unwrap();
+    let identity = dir.path().join("identity");
+    let identity = ["--identity", identity.to_str().unwrap()];
+    let echo = echo();
+    let far = serve(&[echo.to_string()], &identity);
+    let ticket = far.ticket();
+    let listen = far.event("ticket")["addresses"][0].as_str().unwrap().to_owned();
+    far.kill();
+    let near = connect(&ticket, echo, &[]);
+    assert!(near.pcc.event("retry")["retry_ms"].as_u64() > Some(0));
+    let _far =
+        proxy(&["serve", "--json", "--listen", &listen, "--allow", &echo.to_string(), identity[0], identity[1]], None);
+    near.pcc.event("connected");
+    assert_eq!(exchange(dial(near.forward), data(100_000, 5)), data(100_000, 5));
+}
+
+#[test]
 fn when_the_far_side_is_gone_connections_end() {
     let echo = echo();
     let far = serve(&[echo.to_string()], &[]);

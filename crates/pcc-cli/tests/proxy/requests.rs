@@ -148,6 +148,8 @@ fn mistakes_are_named() {
     }
     let nobody = forge(&ticket, |(_, _, addresses)| addresses[0].set_port(deserted()));
     let began = std::time::Instant::now();
-    proxy(&["connect", "--socks", "127.0.0.1:0"], Some(&nobody)).exits(6);
+    proxy(&["pipe", "host", "22"], Some(&nobody)).exits(6);
     assert!(began.elapsed() < PATIENCE);
+    let other = forge(&serve(&[], &[]).ticket(), |(_, secret, _)| secret[0] ^= 1);
+    proxy(&["connect", "--socks", "0"], Some(&other)).exits(4);
 }
