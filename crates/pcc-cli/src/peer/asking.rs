@@ -16,6 +16,10 @@ const MAX_LEN: u64 = 1 << 16;
 /// Whatever begins like a ticket and is longer than this was meant as one.
 const SHORTEST: usize = 64;
 
+/// How a ticket is given, for whoever wrote it on the command line.
+pub const NO_ARGUMENT: &str = "a ticket is no argument, because other users of this machine can read those; get a new one from the other \
+    side, and give it to this command when it asks, in PCC_TICKET, or in a file with --ticket-file";
+
 /// The name of standard input among files.
 const STDIN: &str = "-";
 
@@ -67,10 +71,7 @@ pub fn check_arguments(arguments: impl IntoIterator<Item = OsString>) -> anyhow:
             && !Path::new(argument).exists()
     };
     match arguments.into_iter().any(|argument| shows_one(&argument)) {
-        true => Err(usage(
-            "a ticket is no argument, because other users of this machine can read those; get a new one from the other side, and give it \
-             to this command when it asks, in PCC_TICKET, or in a file with --ticket-file",
-        )),
+        true => Err(usage(NO_ARGUMENT)),
         false => Ok(()),
     }
 }

@@ -152,6 +152,9 @@ pub struct ServeArgs {
 #[derive(clap::Args)]
 #[command(after_help = CONNECT_EXAMPLES, after_long_help = format!("{CONNECT_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct ConnectArgs {
+    /// Whoever gives the ticket here is told how to give it.
+    #[arg(hide = true)]
+    ticket: Option<String>,
     /// Be a SOCKS5 proxy at this address; a port alone is one of 127.0.0.1
     #[arg(long, value_name = "ADDR", value_parser = local_address)]
     socks: Vec<SocketAddr>,
@@ -226,6 +229,9 @@ pub fn run(command: Command) -> anyhow::Result<ExitCode> {
             Ok(finish(&reporter, serve::run(options, reporter.clone())))
         }
         Command::Connect(args) => {
+            if args.ticket.is_some() {
+                return Err(usage(asking::NO_ARGUMENT));
+            }
             let fronts = fronts(&args);
             let forwards: Vec<_> = args.forward.iter().filter(|forward| forward.is_udp).cloned().collect();
             if fronts.is_empty() && forwards.is_empty() {

@@ -1,7 +1,7 @@
 //! `--metrics`.
 
-use crate::common::Pcc;
-use crate::support::{connect, dial, echo, exchange, http, listening, serve};
+use crate::common::{Pcc, forge};
+use crate::support::{connect, dial, echo, exchange, http, listening, proxy, serve};
 use std::io::Read;
 
 /// The page: numbers by their names with labels.
@@ -59,15 +59,10 @@ fn what_was_carried_stays_when_connections_end() {
     assert!(value(&counted, "pcc_proxy_received_bytes_total") > 100_000.0);
     assert!(value(&counted, "pcc_proxy_sent_packets_total") > 10.0);
     // Those without the ticket are counted, although one line stands for many.
-    let stranger = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    let address = far.event("ticket")["addresses"][0].as_str().unwrap().to_owned();
-    // A long header of version 1 with connection IDs of 8 and 0 bytes, and so the first packet of somebody.
-    let mut initial = vec![0xc0, 0, 0, 0, 1, 8, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0x44, 0x80];
-    initial.resize(1200, 0);
-    let refused = || {
-        stranger.send_to(&initial, &address).unwrap();
-        (value(&metrics(&far), "pcc_proxy_refused_total") >= 3.0).then_some(())
-    };
-    far.until("three refusals", refused);
+    let forged = forge(&far.ticket(), |(_, secret, _)| secret[0] ^= 1);
+    for _ in 0..3 {
+        proxy(&["pipe", "host", "22"], Some(&forged)).exits(4);
+    }
+    assert_eq!(value(&metrics(&far), "pcc_proxy_refused_total"), 3.0);
     assert_eq!(far.events("refused").len(), 1);
 }

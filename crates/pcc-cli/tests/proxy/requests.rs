@@ -127,6 +127,7 @@ fn mistakes_are_named() {
         (&["connect"][..], "--socks, --http or --forward"),
         (&["connect", "--socks", "127.0.0.1:0"], "PCC_TICKET"),
         (&["connect", "--forward", "8080=x:1"], "LISTEN=HOST:PORT"),
+        (&["connect", "pcc1typo", "--socks", "1080"], "a ticket is no argument"),
         (&["serve", "--allow", "camera"], "HOST:PORT"),
         (&["pipe", "a b", "22"], "no name of a host"),
         (&["pipe", "host", "22", "--ticket-file", "-"], "standard input"),
