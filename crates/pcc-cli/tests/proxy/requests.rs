@@ -151,6 +151,7 @@ fn mistakes_are_named() {
     let began = std::time::Instant::now();
     proxy(&["pipe", "host", "22"], Some(&nobody)).exits(6);
     assert!(began.elapsed() < PATIENCE);
-    let other = forge(&serve(&[], &[]).ticket(), |(_, secret, _)| secret[0] ^= 1);
+    let far = serve(&[], &[]);
+    let other = forge(&far.ticket(), |(_, secret, _)| secret[0] ^= 1);
     proxy(&["connect", "--socks", "0"], Some(&other)).exits(4);
 }
