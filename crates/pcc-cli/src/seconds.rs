@@ -6,21 +6,28 @@ use std::time::Duration;
 /// Longer than this is for ever, and clocks end somewhere.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-/// Seconds as `90`, or with a unit as `90s` or `2min`; at least one.
+/// Seconds as `90`, or a time with its unit as `90s` or `2min`; at least one second.
 ///
 /// # Errors
 ///
 /// What would be right.
 pub fn seconds(text: &str) -> Result<Duration, String> {
+    let time = time(text)?;
+    if time < Duration::from_secs(1) { Err("it must be at least 1 s".to_owned()) } else { Ok(time) }
+}
+
+/// The same, of any length, where the caller has limits of its own.
+///
+/// # Errors
+///
+/// What would be right.
+pub fn time(text: &str) -> Result<Duration, String> {
     let example = "write seconds, as 90, or a time with its unit, as 90s or 2min";
     let time = match text.trim().parse::<f64>() {
         Ok(number) if number.is_nan() || number < 0.0 => return Err(format!("this is no time; {example}")),
         Ok(number) => Duration::try_from_secs_f64(number).unwrap_or(LONGEST),
         Err(_) => quantity::duration(text).map_err(|_| format!("this is no time; {example}"))?,
     };
-    if time < Duration::from_secs(1) {
-        return Err("it must be at least 1 s".to_owned());
-    }
     Ok(time.min(LONGEST))
 }
 

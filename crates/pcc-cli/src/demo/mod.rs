@@ -15,7 +15,7 @@ mod virtual_time;
 use crate::exit::{INTERRUPTED, usage};
 use crate::output::{is_free, show, write_file};
 use crate::qlog::Qlog;
-use crate::seconds::seconds;
+use crate::seconds::time;
 use anyhow::Context;
 use outcome::Outcome;
 use path::{Path, Preset};
@@ -109,7 +109,7 @@ fn rtt(text: &str) -> Result<Duration, String> {
 }
 
 fn run_time(text: &str) -> Result<Duration, String> {
-    let time = seconds(text)?;
+    let time = time(text)?;
     let allowed = Duration::from_secs(1)..=Duration::from_secs(3600);
     if allowed.contains(&time) { Ok(time) } else { Err("a run can take between 1s and 60min".to_owned()) }
 }

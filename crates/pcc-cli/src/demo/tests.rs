@@ -37,6 +37,7 @@ fn mistakes_are_named_with_what_would_be_right() {
         (["--rtt", "20s"], "a round trip can take at most 10s"),
         (["--loss", "1"], "1 may be 1% or 100%"),
         (["--queue", "1kB"], "a packet of 1480 bytes must fit"),
+        (["--duration", "-1"], "write seconds, as 90"),
         (["--duration", "10ms"], "a run can take between 1s and 60min"),
         (["--controller", "cubic,reno"], "unknown controller \"reno\""),
         (["--runs", "0"], "0 is not in 1..=1000"),

@@ -1,6 +1,6 @@
 //! What connections of a proxy run with, at both sides.
 
-use crate::seconds::seconds;
+use crate::seconds::time;
 use crate::sending::Sending;
 use noq::{Connection, IdleTimeout, TransportConfig, VarInt};
 use pcc::{InitialWindows, Weight};
@@ -25,7 +25,7 @@ pub struct Traffic {
 
 fn timeout(text: &str) -> Result<Duration, String> {
     let allowed = Duration::from_secs(10)..=Duration::from_secs(3600);
-    let time = seconds(text)?;
+    let time = time(text)?;
     if allowed.contains(&time) { Ok(time) } else { Err("it must be between 10 s and 60 min".to_owned()) }
 }
 
