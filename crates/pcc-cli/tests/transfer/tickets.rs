@@ -101,6 +101,8 @@ fn a_ticket_comes_from_a_file_or_standard_input_or_the_user() {
     for (n, command) in [by_file, by_pipe, by_user].into_iter().enumerate() {
         let mut recv = receiver(&p.to.join(n.to_string()), &[]);
         let ticket = recv.ticket();
+        // What was typed is there only as long as the terminal is.
+        let mut at_terminal = None;
         let mut send = match n {
             0 => send(command, Stdio::null(), &ticket),
             1 => {
@@ -112,11 +114,13 @@ fn a_ticket_comes_from_a_file_or_standard_input_or_the_user() {
                 let sent = send(command, terminal.into(), &ticket);
                 sent.until("the question", || sent.stderr().contains("ticket").then_some(()));
                 type_line(&user, &ticket);
+                at_terminal = Some(user);
                 sent
             }
         };
         send.exits(0);
         recv.exits(0);
+        drop(at_terminal);
     }
     let mut send = start(sender_command(&[&file], &["--ticket-file", missing.to_str().unwrap()]));
     send.exits(1);

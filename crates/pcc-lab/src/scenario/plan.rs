@@ -117,12 +117,12 @@ impl Plan {
             .and_then(|_| undone::check_settings(&table, &axes_by_name, &quick));
         short.map_err(|error| ScenarioError::at("quick".to_owned(), error.to_string()))?;
         // Cases need not know of the others.
-        for key in NOT_OF_A_CASE {
+        for key in undone::NOT_OF_A_CASE {
             base.remove(key);
         }
         let of_all: Vec<Setting> = overrides
             .iter()
-            .filter(|(key, _)| !NOT_OF_A_CASE.contains(&key.split('.').next().unwrap_or_default()))
+            .filter(|(key, _)| !undone::NOT_OF_A_CASE.contains(&key.split('.').next().unwrap_or_default()))
             .map(Setting::from_outside)
             .collect();
         let case = |points: &Vec<&Point>| {
@@ -146,9 +146,6 @@ impl Plan {
 pub(crate) fn shown(labels: &[(String, String)]) -> String {
     labels.iter().map(|(name, label)| format!("{name} = {label}")).collect::<Vec<_>>().join(", ")
 }
-
-/// Tables of a file that are about its cases.
-pub(super) const NOT_OF_A_CASE: [&str; 3] = ["sweep", "quick", "figure"];
 
 /// A key that takes a value, by a sweep or from outside.
 #[derive(Clone, Copy)]

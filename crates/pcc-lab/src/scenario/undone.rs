@@ -1,9 +1,11 @@
 //! What would have no effect, because a sweep sets the same key later.
 
 use super::error::ScenarioError;
-use super::plan::NOT_OF_A_CASE;
 use super::sweep::{Point, places};
 use toml::{Table, Value};
+
+/// Tables of a file that are about its cases.
+pub(super) const NOT_OF_A_CASE: [&str; 3] = ["sweep", "quick", "figure"];
 
 /// A sweep's name and its points.
 type Axis<'a> = (&'a str, &'a [Point]);
