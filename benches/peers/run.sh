@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs benches/peers/grid.toml on the emulator, writes docs/data/peers.jsonl, and puts the table into docs/peers.md.
-# Usage: benches/peers/run.sh [SEEDS]     (default: 1..3; 26 minutes each; asks sudo for the emulator)
+# Usage: benches/peers/run.sh [SEEDS]     (default: 1..3; 20 minutes each; asks sudo for the emulator)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 benches/peers/build.sh
