@@ -12,7 +12,8 @@ runs=$dir/runs table=$dir/table document=$dir/document
 trap 'rm -rf "$dir"' EXIT
 as_root=()
 [ "$EUID" -eq 0 ] || as_root=(sudo)
-"${as_root[@]}" target/release/pcc lab run benches/peers/grid.toml --on emulator --seeds "${1:-1..3}" --json >"$runs"
+# A run that doesn't count makes it fail; the table says which.
+"${as_root[@]}" target/release/pcc lab run benches/peers/grid.toml --on emulator --seeds "${1:-1..3}" --json >"$runs" || [ -s "$runs" ]
 target/release/xtask peers-table benches/peers/grid.toml "$runs" >"$table"
 cat "$runs" >docs/data/peers.jsonl
 # The new table comes after the marker, in the place of the old one.
