@@ -36,7 +36,7 @@ far() {
 near() {
     "$pcc" proxy connect --ticket-file "$dir/ticket" --control "$dir/near" --forward "127.0.0.1:$1=127.0.0.1:$2" 2>"$dir/$1.log" &
     started+=($!)
-    until grep -q listening "$dir/$1.log"; do sleep 0.1; done
+    until grep -q 'connected to' "$dir/$1.log"; do sleep 0.1; done
 }
 
 # A program that listens on $port.

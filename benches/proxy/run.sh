@@ -27,7 +27,7 @@ inside() {
     host=${PCC_HOST:-127.0.0.1}
     "$pcc" proxy connect --ticket-file "$dir/ticket" --forward "127.0.0.1:$((port + 1))=127.0.0.1:$port" 2>"$dir/connect.log" &
     near=$!
-    until grep -q listening "$dir/connect.log"; do sleep 0.1; done
+    until grep -q 'connected to' "$dir/connect.log"; do sleep 0.1; done
     python3 "$here/pump.py" fetch 127.0.0.1 $((port + 1)) "$bytes" cubic 600 >"$dir/proxy.rate"
     kill -9 $near
     rm -rf "$dir/in"
