@@ -1,11 +1,11 @@
 //! How connections end: by one direction, by a reset, with a side of the proxy.
 
-use crate::common::{PATIENCE, start, start_reading, terminal};
+use crate::common::{PATIENCE, Pcc, start, start_reading, terminal};
 use crate::support::{both, connect, data, dial, echo, exchange, proxy, serve, target};
 use rustix::net::sockopt::set_socket_linger;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -89,22 +89,30 @@ fn a_forward_that_leads_nowhere_resets_those_who_take_it() {
     assert!(near.pcc.events("closed").is_empty());
 }
 
+/// A far side that keeps its ticket and its address, and what starts it again.
+fn lasting(echo: SocketAddr) -> (Pcc, impl Fn() -> Pcc) {
+    let dir = tempfile::tempdir().unwrap();
+    let identity = dir.path().join("identity").to_str().unwrap().to_owned();
+    let far = serve(&[echo.to_string()], &["--identity", &identity]);
+    let listen = far.event("ticket")["addresses"][0].as_str().unwrap().to_owned();
+    let again = move || {
+        assert!(dir.path().exists());
+        proxy(&["serve", "--json", "--listen", &listen, "--allow", &echo.to_string(), "--identity", &identity], None)
+    };
+    (far, again)
+}
+
 #[test]
 fn after_a_restart_of_the_far_side_it_goes_on() {
-    let dir = tempfile::tempdir().unwrap();
-    let identity = dir.path().join("identity");
-    let identity = ["--identity", identity.to_str().unwrap()];
     let echo = echo();
-    let far = serve(&[echo.to_string()], &identity);
+    let (far, start_again) = lasting(echo);
     let ticket = far.ticket();
-    let listen = far.event("ticket")["addresses"][0].as_str().unwrap().to_owned();
     let near = connect(&ticket, echo, &[]);
     let mut old = dial(near.forward);
     old.write_all(b"x").unwrap();
     old.read_exact(&mut [0]).unwrap();
     far.kill();
-    let again =
-        proxy(&["serve", "--json", "--listen", &listen, "--allow", &echo.to_string(), identity[0], identity[1]], None);
+    let again = start_again();
     assert_eq!(again.ticket(), ticket, "the ticket stays good");
     is_reset(old);
     near.pcc.event("lost");
@@ -113,18 +121,13 @@ fn after_a_restart_of_the_far_side_it_goes_on() {
 
 #[test]
 fn the_far_side_may_start_later() {
-    let dir = tempfile::tempdir().unwrap();
-    let identity = dir.path().join("identity");
-    let identity = ["--identity", identity.to_str().unwrap()];
     let echo = echo();
-    let far = serve(&[echo.to_string()], &identity);
+    let (far, start_again) = lasting(echo);
     let ticket = far.ticket();
-    let listen = far.event("ticket")["addresses"][0].as_str().unwrap().to_owned();
     far.kill();
     let near = connect(&ticket, echo, &[]);
     assert!(near.pcc.event("retry")["retry_ms"].as_u64() > Some(0));
-    let _far =
-        proxy(&["serve", "--json", "--listen", &listen, "--allow", &echo.to_string(), identity[0], identity[1]], None);
+    let _far = start_again();
     near.pcc.event("connected");
     assert_eq!(exchange(dial(near.forward), data(100_000, 5)), data(100_000, 5));
 }
