@@ -2,7 +2,8 @@
 //!
 //! If a burst overflows a queue, the packets at its end get lost. All other causes hit the first packet of a burst as often
 //! as the others. So the length of bursts doubles while longer ones are wanted and no harm shows, and is halved when harm shows. After harm the
-//! next attempt waits: a second at first, and twice as long each time, until a length that did harm turns out to do none.
+//! next attempt waits: a second at first, and twice as long each time, until a length that did harm turns out to do none. Where the queue has
+//! been seen to hold several of the bursts that are wanted, they are sent at once.
 //!
 //! Losses don't count while the queue holds several bursts without draining (see `pacing`): there the rate overflows it, and a
 //! full queue always loses the end of what arrives at once.
@@ -86,8 +87,8 @@ impl Bursts {
     }
 
     /// At `now` it became known whether a packet was lost; `begins_burst` if it was the first of a burst. Bursts of `wanted` packets would be
-    /// sent if they did no harm.
-    pub(crate) fn on_outcome(&mut self, now: Time, begins_burst: bool, lost: bool, wanted: f64) {
+    /// sent if they did no harm; `fit` if the queue holds several of them.
+    pub(crate) fn on_outcome(&mut self, now: Time, begins_burst: bool, lost: bool, wanted: f64, fit: bool) {
         if begins_burst { &mut self.firsts } else { &mut self.others }.add(lost);
         self.tried += u64::from(begins_burst);
         if self.others.lost >= EXPECTED && self.others.lost * self.firsts.packets >= EXPECTED * self.others.packets {
@@ -103,7 +104,9 @@ impl Bursts {
             } else if self.longest >= self.harmful {
                 self.hold = SHORTEST_HOLD;
             }
-        } else if self.tried >= TRIAL && now >= self.held_until && f64::from(self.longest) < wanted.min(LONGEST.into())
+        } else if (fit || self.tried >= TRIAL)
+            && now >= self.held_until
+            && f64::from(self.longest) < wanted.min(LONGEST.into())
         {
             self.longest *= 2;
             self.tried = 0;
@@ -125,7 +128,7 @@ mod tests {
         while number < seconds * 10_000 {
             for place in 0..bursts.longest() {
                 let now = Time::from_nanos(number * 100_000);
-                bursts.on_outcome(now, place == 0, lose(number, place), f64::INFINITY);
+                bursts.on_outcome(now, place == 0, lose(number, place), f64::INFINITY, false);
                 number += 1;
             }
             lengths.push(bursts.longest());
@@ -138,6 +141,19 @@ mod tests {
         for lose in [|_, _| false, |number: u64, _| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 57 == 0] {
             assert_eq!(after(20, lose).last(), Some(&LONGEST));
         }
+    }
+
+    #[test]
+    fn bursts_that_fit_need_no_trial() {
+        let mut bursts = Bursts::default();
+        let outcome = |bursts: &mut Bursts, number: u64, lost: bool| {
+            bursts.on_outcome(Time::from_nanos(number * 100_000), number % 12 == 0, lost, 12.0, true);
+        };
+        (0..12).for_each(|number| outcome(&mut bursts, number, false));
+        assert_eq!(bursts.longest(), 16);
+        // The ends of one burst in four get lost: the queue isn't what it was.
+        (12..12_000).for_each(|number| outcome(&mut bursts, number, number % 48 == 47));
+        assert_eq!(bursts.longest(), 8);
     }
 
     #[test]

@@ -48,7 +48,8 @@ const SAME_RATE: f64 = 0.005;
 /// meanwhile.
 const MOST_WAITS: u32 = 3;
 
-/// If a queue that holds this many bursts doesn't drain, it is the rate that overflows it, not one of them.
+/// If a queue that holds this many bursts doesn't drain, it is the rate that overflows it, not one of them. Once it has been seen to hold
+/// as many, bursts need no trial.
 const ROOMY: u32 = 4;
 
 /// The share of the rate that noq's bucket earns for sure: it rounds down to whole bytes each time that it is asked.
@@ -219,7 +220,8 @@ impl Pacing {
             None if self.queue.standing() >= self.wakes.collect * ROOMY => return,
             None => {}
         }
-        self.bursts.on_outcome(now, begins_burst, round_trip.is_none(), self.wakes.wanted);
+        let fit = self.queue.deepest() >= self.wakes.gather * ROOMY;
+        self.bursts.on_outcome(now, begins_burst, round_trip.is_none(), self.wakes.wanted, fit);
         let path = (self.queue.shortest(), self.queue.deepest(), self.bursts.longest());
         if path != self.path {
             self.path = path;
@@ -312,6 +314,19 @@ mod tests {
         assert_eq!(learned(standing(1_400), |_| false), (9, 8 * PACKET));
         assert_eq!(learned(standing(2_100), |_| false), (13, 12 * PACKET));
         assert_eq!(learned(standing(9_000), |_| false), (13, 12 * PACKET));
+    }
+
+    #[test]
+    fn long_bursts_are_sent_at_once_where_the_queue_holds_several() {
+        for (queue, packets) in [(4 * MS, 5), (6 * MS, 13)] {
+            let mut pacing = Pacing::new(1452);
+            pacing.set_rate(Time::ZERO, Rate::from_mbps(100.0));
+            for number in 0..300 {
+                let round_trip = 30 * MS + if number < 100 { Duration::ZERO } else { queue };
+                pacing.on_outcome(Time::ZERO + PACKET * number, number % 2 == 0, Some(round_trip));
+            }
+            assert_eq!(pacing.quantum() / 1452, packets, "a queue of {queue:?}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ const PERIOD: Duration = Duration::from_secs(10);
 /// 16 of them. The delay of a busy host passes sooner: what it held up comes all at once, and the last packet of it has hardly waited.
 const SHARE: u32 = 4;
 const LONG: Duration = Duration::from_millis(20);
-const PACKETS: u32 = 16;
+const PACKETS: u32 = 8;
 
 /// The round-trip times of a path, and the queue that they show.
 #[derive(Debug)]

@@ -30,6 +30,8 @@ const INITIAL_RTT: Duration = Duration::from_millis(100);
 pub struct Windows {
     size: u64,
     cap: u64,
+    /// The size that the bytes of the latest round trip ask for.
+    wanted: u64,
     /// When each update of the last round trip was, and the total of bytes then.
     totals: VecDeque<(Instant, u64)>,
 }
@@ -42,7 +44,7 @@ impl Windows {
 
     /// Windows of `start` bytes that grow to `cap` bytes at most.
     pub fn starting_at(start: u64, cap: u64) -> Windows {
-        Windows { size: start, cap, totals: VecDeque::new() }
+        Windows { size: start, cap, wanted: 0, totals: VecDeque::new() }
     }
 
     /// The size in bytes.
@@ -60,19 +62,24 @@ impl Windows {
         while self.totals.get(1).is_some_and(|&(at, _)| now.saturating_duration_since(at) >= rtt) {
             self.totals.pop_front();
         }
-        let (_, before) = *self.totals.front()?;
-        let wanted = total_bytes.saturating_sub(before).saturating_mul(HEADROOM).min(self.cap);
+        let (since, before) = *self.totals.front()?;
+        let carried = total_bytes.saturating_sub(before) as f64;
+        // Updates come late, or seldom, so this may have been more than a round trip.
+        let round_trips = now.saturating_duration_since(since).div_duration_f64(rtt).max(1.0);
+        self.wanted = ((carried / round_trips) as u64).saturating_mul(HEADROOM).min(self.cap);
         // It grows by half at least, or the peer would be told of every byte more.
-        if wanted <= self.size {
+        if self.wanted <= self.size {
             return None;
         }
-        self.size = wanted.max(self.size.saturating_mul(3) / 2).min(self.cap);
+        self.size = self.wanted.max(self.size.saturating_mul(3) / 2).min(self.cap);
         Some(self.size)
     }
 
-    /// The time from one update to the next, for a path with this round-trip time; the shortest, if there are several paths.
-    pub fn interval(rtt: Duration) -> Duration {
-        (rtt / 4).clamp(Duration::from_millis(5), Duration::from_millis(100))
+    /// The time until the next update, for a path with this round-trip time; the shortest, if there are several paths. A round trip, if
+    /// the size suffices even when the next one carries twice as much, or can't grow; else a quarter of that. From 5 to 100 ms.
+    pub fn interval(&self, rtt: Duration) -> Duration {
+        let suffices = self.size >= self.wanted.saturating_mul(2).min(self.cap);
+        (if suffices { rtt } else { rtt / 4 }).clamp(Duration::from_millis(5), Duration::from_millis(100))
     }
 }
 
@@ -100,7 +107,7 @@ pub fn follow_path(connection: &Connection, cap: u64) -> impl Future<Output = ()
                 connection.set_receive_window(VarInt::from_u64(size).unwrap_or(VarInt::MAX));
             }
             drop(connection);
-            tokio::time::sleep(Windows::interval(paths.shortest)).await;
+            tokio::time::sleep(windows.interval(paths.shortest)).await;
         }
     }
 }
@@ -210,18 +217,21 @@ mod tests {
     /// that is ever in flight, one round trip after the window was set.
     fn worst_share(bytes_per_sec: f64, rtt: Duration) -> f64 {
         let begin = Instant::now();
-        let step = Windows::interval(rtt);
-        let per_rtt = rtt.as_secs_f64() / step.as_secs_f64();
         let mut windows = Windows::new(CAP);
-        let mut sizes = vec![START];
-        let (mut total, mut worst) = (0.0, 0.0_f64);
-        for i in 0..2000_u32 {
-            let rate = (12e3 / rtt.as_secs_f64() * 2_f64.powf(f64::from(i) / per_rtt)).min(bytes_per_sec);
+        let mut sizes = VecDeque::from([(Duration::ZERO, START)]);
+        let (mut now, mut total, mut worst) = (Duration::ZERO, 0.0, 0.0_f64);
+        for _ in 0..2000 {
+            let step = windows.interval(rtt);
+            now += step;
+            let rate = (12e3 / rtt.as_secs_f64() * 2_f64.powf(now.div_duration_f64(rtt))).min(bytes_per_sec);
             total += rate * step.as_secs_f64();
-            windows.update(begin + i * step, rtt, total as u64);
-            sizes.push(windows.size);
-            let granted = sizes[sizes.len().saturating_sub(per_rtt.ceil() as usize + 1)];
-            worst = worst.max(rate * rtt.as_secs_f64() / granted as f64);
+            // What counts is the size that was set a round trip ago.
+            while sizes.get(1).is_some_and(|&(set, _)| set + rtt <= now) {
+                sizes.pop_front();
+            }
+            worst = worst.max(rate * rtt.as_secs_f64() / sizes[0].1 as f64);
+            windows.update(begin + now, rtt, total as u64);
+            sizes.push_back((now, windows.size));
         }
         worst
     }
@@ -232,6 +242,21 @@ mod tests {
             let worst = worst_share(mbps * 1e6 / 8.0, Duration::from_millis(millis));
             assert!(worst < 0.95, "{mbps} Mbit/s, {millis} ms: {worst}");
         }
+    }
+
+    #[test]
+    fn is_updated_more_often_only_while_it_may_have_to_grow() {
+        let now = Instant::now();
+        let rtt = Duration::from_millis(40);
+        let mut windows = Windows::new(CAP);
+        let mut interval = |round: u32, bytes: u64| {
+            windows.update(now + rtt * round, rtt, bytes);
+            windows.interval(rtt)
+        };
+        assert_eq!(interval(0, 0), rtt);
+        assert_eq!(interval(1, START / HEADROOM / 2), rtt);
+        assert_eq!(interval(2, START / HEADROOM * 3 / 2), rtt / 4);
+        assert_eq!(interval(3, u64::MAX), rtt, "it is as large as it may be");
     }
 
     #[test]

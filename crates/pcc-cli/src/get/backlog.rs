@@ -50,7 +50,7 @@ pub fn follow(connection: &Connection, backlog: Backlog, room: u64) -> impl Futu
                 connection.set_receive_window(VarInt::from_u64(window).unwrap_or(VarInt::MAX));
             }
             drop(connection);
-            tokio::time::sleep(Windows::interval(rtt)).await;
+            tokio::time::sleep(path.interval(rtt)).await;
         }
     }
 }

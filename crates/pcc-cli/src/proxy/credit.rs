@@ -44,7 +44,7 @@ impl Credit {
 
     /// The application has taken all that is in order: `arrived` bytes have come up to `now`, in whatever order.
     pub fn keeps_up(&mut self, now: Instant, rtt: Duration, arrived: u64) {
-        let is_due = |looked| now.saturating_duration_since(looked) >= Windows::interval(rtt);
+        let is_due = |looked| now.saturating_duration_since(looked) >= self.windows.interval(rtt);
         if self.looked.is_none_or(is_due) {
             self.looked = Some(now);
             self.windows.update(now, rtt, arrived);

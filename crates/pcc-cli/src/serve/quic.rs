@@ -193,6 +193,6 @@ async fn follow_path(connection: Connection, memory: Memory) {
             connection.set_send_window(size);
         }
         drop(connection);
-        sleep(Windows::interval(rtt)).await;
+        sleep(windows.interval(rtt)).await;
     }
 }

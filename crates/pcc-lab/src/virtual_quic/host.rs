@@ -136,7 +136,7 @@ impl Host {
                 connection.set_send_window(size);
                 connection.set_receive_window(VarInt::from_u64(size).unwrap_or(VarInt::MAX));
             }
-            self.next_windows = Some(now + Windows::interval(rtt));
+            self.next_windows = Some(now + self.windows.interval(rtt));
         }
         self.exchange_events();
     }
