@@ -82,7 +82,8 @@ impl Window {
 }
 
 impl Watched {
-    /// After each event: what the rate is from now on, and whether something else limits the sender.
+    /// After each packet sent, and each event that may change rate or cap: what the rate is from now on, and whether something else
+    /// limits the sender.
     fn look(&mut self, now: Time, packet: u64) {
         let limited = self.in_flight_bytes.saturating_add(packet) > self.control.in_flight_cap();
         match (self.control.pacing_rate(), &mut self.window) {
@@ -125,19 +126,16 @@ impl CongestionControl for Watched {
     fn on_packet_acked(&mut self, packet: &AckedPacket) {
         self.gone(packet.number);
         self.control.on_packet_acked(packet);
-        self.look(packet.time, packet.bytes);
     }
 
     fn on_packet_marked(&mut self, packet: &AckedPacket) {
         self.gone(packet.number);
         self.control.on_packet_marked(packet);
-        self.look(packet.time, packet.bytes);
     }
 
     fn on_packet_lost(&mut self, packet: &LostPacket) {
         self.gone(packet.number);
         self.control.on_packet_lost(packet);
-        self.look(packet.time, packet.bytes);
     }
 
     fn on_packet_discarded(&mut self, number: u64) {
