@@ -55,7 +55,7 @@ impl Factory {
         Factory::assemble(self.build.make(), seed, self.build.max_rate())
     }
 
-    /// The same with a rate that no connection exceeds on average over some milliseconds, whatever its controller says. One that
+    /// The same with a rate that no path exceeds on average over some milliseconds, whatever its controller says. One that
     /// has a window and no pacing rate is then paced as noq would do it, at 5/4 of window / round-trip time, up to this rate.
     #[must_use]
     pub fn with_max_rate(self, max: Rate) -> Factory {

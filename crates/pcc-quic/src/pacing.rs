@@ -1,6 +1,6 @@
 //! Keeps noq's pacer from sending long bursts, and lets it keep its rate exactly all the same.
 //!
-//! noq paces with a token bucket of 10 packets or 2 ms of the rate, whichever is more (`bucket`). If the sending task was held
+//! noq paces with a token bucket, whose depth follows from the rate (`bucket`). If the sending task was held
 //! up, the packets of a full bucket leave back to back: 17 at 100 Mbit/s, more than a shallow buffer holds. And what the
 //! task missed beyond the bucket's depth is never made up. Before each packet noq asks for the pacing rate, and by the answers
 //! [`Pacing`] does two things about that:

@@ -7,7 +7,7 @@ use std::time::Duration;
 const PERIOD: Duration = Duration::from_secs(10);
 
 /// A delay is a queue's if all packets had it for a quarter of the shortest round trip, or for 20 ms if that is shorter, and there were at least
-/// 16 of them. The delay of a busy host passes sooner: what it held up comes all at once, and the last packet of it has hardly waited.
+/// 8 of them. The delay of a busy host passes sooner: what it held up comes all at once, and the last packet of it has hardly waited.
 const SHARE: u32 = 4;
 const LONG: Duration = Duration::from_millis(20);
 const PACKETS: u32 = 8;

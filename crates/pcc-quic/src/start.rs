@@ -16,7 +16,7 @@ pub struct Start {
     pub mtu: u64,
     /// A seed for random choices, different for every path of every connection.
     pub seed: u64,
-    /// The rate that the connection doesn't exceed on average over some milliseconds; what left late is made up for. `None` for no
+    /// The rate that the path doesn't exceed on average over some milliseconds; what left late is made up for. `None` for no
     /// limit.
     pub max_rate: Option<Rate>,
 }

@@ -2,7 +2,7 @@
 
 use crate::{Algorithm, Factory, Start, windows};
 use noq::{AckFrequencyConfig, IdleTimeout, TransportConfig, VarInt};
-use noq_proto::congestion::{Bbr3Config, CubicConfig, NewRenoConfig};
+use noq_proto::congestion::{Bbr3Config, ControllerFactory, CubicConfig, NewRenoConfig};
 use pcc::{InitialWindows, Observer, Profile, Rate, Weight};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,8 +11,9 @@ use std::time::Duration;
 const IDLE_TIMEOUT: VarInt = VarInt::from_u32(90_000); // ms
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// noq closes a connection ("too many gaps in stream buffer") when an ordered reader has more than 1024 pieces of one
-/// stream before it; this window holds fewer, whatever is lost.
+/// noq closes a connection ("too many gaps in stream buffer") when more than 2048 pieces of one stream wait for their reader, and more
+/// than 1024 of them are left when small ones have been joined (`COMPACT_THRESHOLD` and `MAX_CHUNKS` of noq-proto). This window holds
+/// fewer, whatever is lost.
 const STREAM_WINDOW: VarInt = VarInt::from_u32(1 << 20);
 
 /// Streams that a peer may have open at once: more than fit into the largest window.
@@ -30,7 +31,7 @@ const PACKET_THRESHOLD: u32 = 1000;
 pub struct Transport {
     /// The congestion controller.
     pub algorithm: Algorithm,
-    /// The rate not to exceed, `None` for no limit.
+    /// The rate that no path of the connection is to exceed, `None` for no limit.
     pub max_rate: Option<Rate>,
     /// The weight among connections that share a bottleneck, `None` for 1. Algorithms that [have none](Algorithm::has_weight) ignore it.
     pub weight: Option<Weight>,
@@ -61,24 +62,20 @@ impl Transport {
     }
 
     fn config_of(&self, make: impl FnOnce(Profile) -> Factory) -> TransportConfig {
-        if let Some(factory) = self.factory(make) {
-            return Transport::config_with(factory);
-        }
-        let mut config = base();
-        match self.algorithm {
-            Algorithm::NewReno => config.congestion_controller_factory(Arc::new(NewRenoConfig::default())),
-            Algorithm::Bbr3 => config.congestion_controller_factory(Arc::new(Bbr3Config::default())),
-            Algorithm::Cubic | Algorithm::Pcc(_) => {
-                config.congestion_controller_factory(Arc::new(CubicConfig::default()))
-            }
+        let of_noq: Arc<dyn ControllerFactory + Send + Sync> = match self.algorithm {
+            Algorithm::Pcc(entry) => return Transport::config_with(self.factory(entry.profile(), make)),
+            Algorithm::Cubic => Arc::new(CubicConfig::default()),
+            Algorithm::NewReno => Arc::new(NewRenoConfig::default()),
+            Algorithm::Bbr3 => Arc::new(Bbr3Config::default()),
         };
+        let mut config = base();
+        config.congestion_controller_factory(of_noq);
         config.max_outgoing_bytes_per_second(self.max_rate.map(|rate| rate.bytes_per_sec() as u64));
         config
     }
 
-    /// The factory of the algorithm's controllers; `None` for an algorithm of noq. `make` makes it of a profile.
-    fn factory(&self, make: impl FnOnce(Profile) -> Factory) -> Option<Factory> {
-        let plain = self.algorithm.profile()?;
+    /// The factory of a profile's controllers, made by `make` of the profile with all that was chosen.
+    fn factory(&self, plain: Profile, make: impl FnOnce(Profile) -> Factory) -> Factory {
         let weighted = match &self.weight {
             Some(weight) => plain.clone().with_weight(weight.clone()).unwrap_or(plain),
             None => plain,
@@ -90,7 +87,7 @@ impl Transport {
         if let Some(max) = self.max_rate {
             factory = factory.with_max_rate(max);
         }
-        Some(factory)
+        factory
     }
 
     /// noq's configuration for the controllers of `factory`, with all else as [`config`](Self::config) sets it for ours.
@@ -125,7 +122,6 @@ fn base() -> TransportConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use noq_proto::congestion::ControllerFactory;
     use pcc::Event;
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::time::Instant;
@@ -146,7 +142,7 @@ mod tests {
             Box::new(Silent) as Box<dyn Observer>
         };
         let transport = Transport { seed, ..Transport::default() };
-        let factory = transport.factory(|profile| Factory::observed(profile, observe)).expect("an algorithm of ours");
+        let factory = transport.factory(Profile::default(), |profile| Factory::observed(profile, observe));
         Arc::new(factory).build(Instant::now(), 1200);
         first.load(Ordering::Relaxed)
     }

@@ -92,9 +92,25 @@ impl Windows {
 /// The window of a single stream can't be changed once the connection is up (`TransportConfig::stream_receive_window`), so
 /// split large data over several streams.
 pub fn follow_path(connection: &Connection, cap: u64) -> impl Future<Output = ()> + Send + 'static {
+    let mut set = START;
+    follow_path_with(connection, Windows::new(cap), move |connection, size| {
+        if size != set {
+            set = size;
+            connection.set_send_window(size);
+            connection.set_receive_window(VarInt::from_u64(size).unwrap_or(VarInt::MAX));
+        }
+    })
+}
+
+/// As [`follow_path`], for who sets the windows by itself, or only one of them: `apply` gets the size in bytes after each update, also where it is
+/// the same as before.
+pub fn follow_path_with(
+    connection: &Connection,
+    mut windows: Windows,
+    mut apply: impl FnMut(&Connection, u64) + Send + 'static,
+) -> impl Future<Output = ()> + Send + 'static {
     let (weak, mut paths) = (connection.weak_handle(), Paths::new(connection));
     async move {
-        let mut windows = Windows::new(cap);
         while let Some(connection) = weak.upgrade() {
             if connection.close_reason().is_some() {
                 break;
@@ -102,10 +118,8 @@ pub fn follow_path(connection: &Connection, cap: u64) -> impl Future<Output = ()
             paths.update(&connection);
             let stats = connection.stats();
             let total = stats.udp_tx.bytes.saturating_add(stats.udp_rx.bytes);
-            if let Some(size) = windows.update(tokio::time::Instant::now().into_std(), paths.longest, total) {
-                connection.set_send_window(size);
-                connection.set_receive_window(VarInt::from_u64(size).unwrap_or(VarInt::MAX));
-            }
+            windows.update(tokio::time::Instant::now().into_std(), paths.longest, total);
+            apply(&connection, windows.size());
             drop(connection);
             tokio::time::sleep(windows.interval(paths.shortest)).await;
         }
@@ -197,7 +211,8 @@ mod tests {
         };
         paths.update(&connection);
         assert_eq!(paths.open, BTreeSet::from([PathId::ZERO, second]));
-        assert!(paths.shortest <= paths.longest);
+        let both = [PathId::ZERO, second].map(|path| connection.rtt(path).expect("the path exists"));
+        assert_eq!([paths.shortest, paths.longest], [both[0].min(both[1]), both[0].max(both[1])]);
 
         connection.path(PathId::ZERO).expect("it exists").close().expect("another one is open");
         while paths.open.contains(&PathId::ZERO) {

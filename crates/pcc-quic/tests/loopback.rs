@@ -5,6 +5,7 @@ use noq::rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use noq::{ClientConfig, Connection, Endpoint, EndpointConfig, PathId, ServerConfig, TransportConfig};
 use pcc::{Rate, profiles};
 use pcc_quic::{Algorithm, Factory, PreciseRuntime, Statistics, Transport, windows};
+use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,12 +61,14 @@ async fn transfer(algorithm: Algorithm) {
         }
     };
     let receive = async {
+        let mut numbers = BTreeSet::new();
         for _ in 0..STREAMS {
             let mut stream = receiver.accept_uni().await.expect("a stream");
             let data = stream.read_to_end(STREAM_BYTES).await.expect("reads");
-            assert_eq!(data.len(), STREAM_BYTES);
-            assert!(data.iter().all(|byte| *byte == data[0]));
+            assert_eq!(data, vec![data[0]; STREAM_BYTES]);
+            numbers.insert(data[0]);
         }
+        assert!(numbers.into_iter().eq((0..STREAMS).map(|number| number as u8)));
     };
     tokio::join!(send, receive);
     sender.close(0_u32.into(), b"");

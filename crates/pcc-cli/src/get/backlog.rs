@@ -1,10 +1,9 @@
 //! What waits for the disk, and flow control that heeds it: no more may come than there is room for.
 
-use noq::{Connection, PathId, VarInt};
+use noq::{Connection, VarInt};
 use pcc_quic::windows::{self, Windows};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 /// How much may wait for the disk and be on its way, both together; in bytes.
 pub const ROOM: u64 = windows::CAP;
@@ -34,25 +33,14 @@ impl Backlog {
 /// disk. So the sender waits for a disk that is slower than the path, while all that comes is read at once. Until the
 /// connection is closed.
 pub fn follow(connection: &Connection, backlog: Backlog, room: u64) -> impl Future<Output = ()> + Send + 'static {
-    let weak = connection.weak_handle();
-    async move {
-        let mut path = Windows::new(room);
-        let mut window = windows::START;
-        while let Some(connection) = weak.upgrade() {
-            if connection.close_reason().is_some() {
-                break;
-            }
-            let rtt = connection.rtt(PathId::ZERO).unwrap_or(Duration::from_millis(100));
-            path.update(Instant::now(), rtt, connection.stats().udp_rx.bytes);
-            let wanted = path.size().min(room.saturating_sub(backlog.bytes()));
-            if wanted != window {
-                window = wanted;
-                connection.set_receive_window(VarInt::from_u64(window).unwrap_or(VarInt::MAX));
-            }
-            drop(connection);
-            tokio::time::sleep(path.interval(rtt)).await;
+    let mut window = windows::START;
+    windows::follow_path_with(connection, Windows::new(room), move |connection, size| {
+        let wanted = size.min(room.saturating_sub(backlog.bytes()));
+        if wanted != window {
+            window = wanted;
+            connection.set_receive_window(VarInt::from_u64(window).unwrap_or(VarInt::MAX));
         }
-    }
+    })
 }
 
 #[cfg(test)]
@@ -65,6 +53,7 @@ mod tests {
     use std::io::Read;
     use std::os::fd::OwnedFd;
     use std::sync::Arc;
+    use std::time::Duration;
     use tokio::time::{sleep, timeout};
 
     const PATIENCE: Duration = Duration::from_secs(60);

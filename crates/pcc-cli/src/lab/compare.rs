@@ -32,7 +32,7 @@ pub struct Args {
 }
 
 fn metrics() -> PossibleValuesParser {
-    METRICS.map(|(name, _)| name).into()
+    METRICS.map(|metric| metric.name).into()
 }
 
 /// Runs the scenario in both places, and prints how the results compare.

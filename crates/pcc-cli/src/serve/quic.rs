@@ -13,16 +13,16 @@ use bytes::Bytes;
 use h3::error::{Code, StreamError};
 use h3::server::RequestResolver;
 use http::{StatusCode, Version};
-use noq::{Connecting, Connection, Endpoint, Incoming, PathId, ServerConfig, VarInt};
+use noq::{Connecting, Connection, Endpoint, Incoming, ServerConfig, VarInt};
 use pcc_quic::windows::{self, Windows};
 use pcc_quic::{PreciseRuntime, Transport};
 use std::future::poll_fn;
 use std::net::{IpAddr, UdpSocket};
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::task::JoinSet;
-use tokio::time::{interval, sleep, timeout};
+use tokio::time::{interval, timeout};
 
 /// What a client may send ahead on a stream, in bytes: the head of a request, and nothing else is read.
 const STREAM_WINDOW: u32 = 2 * http3::MAX_FRAME as u32;
@@ -94,7 +94,7 @@ fn admit(incoming: Incoming, admission: &Admission) -> Option<(Connecting, Admit
 /// Serves a connection to its end.
 async fn attend(connection: Connection, service: &Arc<Service>, memory: Memory, mut ending: Ending) {
     let activity = Activity::new();
-    tokio::spawn(follow_path(connection.clone(), memory));
+    tokio::spawn(follow_path(&connection, memory));
     let mut builder = h3::server::builder();
     builder.max_field_section_size(MAX_HEAD.into());
     let streams = http3::Connection::new(connection.clone(), u64::from(STREAM_WINDOW));
@@ -177,22 +177,16 @@ async fn respond(
 }
 
 /// Lets the window of what is sent follow the path, as far as there is memory for it.
-async fn follow_path(connection: Connection, memory: Memory) {
-    let weak = connection.weak_handle();
-    drop(connection);
-    let mut windows = Windows::starting_at(SEND_START, windows::CAP);
+fn follow_path(connection: &Connection, memory: Memory) -> impl Future<Output = ()> + Send + 'static {
     let (mut size, mut shares) = (SEND_START, Vec::new());
-    while let Some(connection) = weak.upgrade().filter(|connection| connection.close_reason().is_none()) {
-        let rtt = connection.rtt(PathId::ZERO).unwrap_or(Duration::from_millis(100));
-        windows.update(Instant::now(), rtt, connection.stats().udp_tx.bytes);
-        if windows.size() > size
-            && let Some(share) = memory.share(windows.size() - size)
+    let windows = Windows::starting_at(SEND_START, windows::CAP);
+    windows::follow_path_with(connection, windows, move |connection, wanted| {
+        if wanted > size
+            && let Some(share) = memory.share(wanted - size)
         {
             shares.push(share);
-            size = windows.size();
+            size = wanted;
             connection.set_send_window(size);
         }
-        drop(connection);
-        sleep(windows.interval(rtt)).await;
-    }
+    })
 }

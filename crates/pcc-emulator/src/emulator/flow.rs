@@ -106,10 +106,10 @@ impl Flow {
         }
     }
 
-    /// A packet of `bytes` bytes on the wire has passed the links in `time`, of which it was `queued`. Returns how many of them are new.
-    pub fn on_data(&mut self, now: Time, time: Duration, queued: Duration, bytes: u64, data: Option<TcpData>) -> u64 {
+    /// A packet of `bytes` bytes on the wire has passed the links in `time`, of which it was `queued`.
+    pub fn on_data(&mut self, now: Time, time: Duration, queued: Duration, bytes: u64, data: Option<TcpData>) {
         if now >= self.outcome.end {
-            return 0;
+            return;
         }
         self.outcome.queueing.add(queued);
         self.newest_rtt = time + self.way_back;
@@ -120,7 +120,6 @@ impl Flow {
             new => bytes - u64::from(data.bytes) + new,
         });
         self.outcome.deliver(now, new);
-        new
     }
 
     /// A packet from its receiver to its sender took `time`.

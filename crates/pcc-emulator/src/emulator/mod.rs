@@ -32,15 +32,12 @@ pub use tun::{MTU, Tun};
 
 use crate::error::EmulatorError;
 use crate::realtime::Driver;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// A running emulator; it ends when dropped.
 #[derive(Debug)]
 pub struct Emulator {
     origin: Instant,
-    delivered_bytes: Arc<AtomicU64>,
     driver: Driver<Result<EmulationReport, EmulatorError>>,
 }
 
@@ -56,22 +53,15 @@ impl Emulator {
             return Err(EmulatorError::Offload);
         }
         let origin = Instant::now();
-        let delivered_bytes = Arc::<AtomicU64>::default();
-        let delivered = delivered_bytes.clone();
-        let work = move |stop: &_| thread::Worker::new(left, right, config, origin, delivered).run(stop);
+        let work = move |stop: &_| thread::Worker::new(left, right, config, origin).run(stop);
         let driver = Driver::start("emulator", work)
             .map_err(|error| EmulatorError::System { doing: "starting the emulator's thread", error })?;
-        Ok(Emulator { origin, delivered_bytes, driver })
+        Ok(Emulator { origin, driver })
     }
 
     /// The instant that all times in its report count from.
     pub fn origin(&self) -> Instant {
         self.origin
-    }
-
-    /// Bytes of new data delivered so far, from the beginning on.
-    pub fn delivered_bytes(&self) -> u64 {
-        self.delivered_bytes.load(Ordering::Relaxed)
     }
 
     /// Whether it goes on; it ends by itself when its thread can't, and [`Emulator::stop`] tells why.

@@ -47,7 +47,6 @@ pub(super) struct Network {
     links: sim::Network<InTransit>,
     end: Time,
     arrivals: VecDeque<Arrival>,
-    delivered_bytes: u64,
     /// Once the end has come; and of each flow how large its bursts were.
     outcome: Option<(Outcome, Vec<u64>)>,
 }
@@ -76,7 +75,6 @@ impl Network {
             links,
             end,
             arrivals: VecDeque::new(),
-            delivered_bytes: 0,
             outcome: None,
         }
     }
@@ -132,11 +130,6 @@ impl Network {
         self.flows.iter_mut().map(Flow::segments).collect()
     }
 
-    /// Bytes of new data delivered so far, from the beginning on.
-    pub fn delivered_bytes(&self) -> u64 {
-        self.delivered_bytes
-    }
-
     fn on_link(&mut self, at: Time, index: usize) {
         while let Some(Delivered { due, queued, payload: mut packet, .. }) = self.links.poll(at, index) {
             packet.passed += 1;
@@ -157,7 +150,7 @@ impl Network {
             Some(outcome) => {
                 flow.on_arrival(outcome);
                 let (bytes, data) = (frame.wire_bytes(segment), frame.tcp_data(segment));
-                self.delivered_bytes += flow.on_data(now, now.since(entered), queued, bytes, data);
+                flow.on_data(now, now.since(entered), queued, bytes, data);
             }
             None => flow.on_way_back(now.since(entered)),
         }

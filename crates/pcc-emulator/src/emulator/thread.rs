@@ -13,8 +13,6 @@ use crate::realtime::{LatenessHistogram, Stop, thread_cpu};
 use pcc::Time;
 use rustix::mm::{MlockAllFlags, mlockall};
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// The most frames read from each device before the thread looks whether it should end.
@@ -29,7 +27,6 @@ pub(super) struct Worker {
     origin: Instant,
     network: Network,
     outbox: Outbox,
-    delivered_bytes: Arc<AtomicU64>,
     lateness: LatenessHistogram,
     undelivered: u64,
     stray: u64,
@@ -37,20 +34,13 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub fn new(
-        left: Tun,
-        right: Tun,
-        config: EmulatorConfig,
-        origin: Instant,
-        delivered_bytes: Arc<AtomicU64>,
-    ) -> Worker {
+    pub fn new(left: Tun, right: Tun, config: EmulatorConfig, origin: Instant) -> Worker {
         Worker {
             left,
             right,
             origin,
             outbox: Outbox::new(config.quantum()),
             network: Network::new(config),
-            delivered_bytes,
             lateness: LatenessHistogram::new(),
             undelivered: 0,
             stray: 0,
@@ -130,7 +120,6 @@ impl Worker {
         for run in self.outbox.take() {
             self.write(&run);
         }
-        self.delivered_bytes.store(self.network.delivered_bytes(), Ordering::Relaxed);
     }
 
     /// A packet has left when the write has returned: the time that it takes is part of how late the packet is.

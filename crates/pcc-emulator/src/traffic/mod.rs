@@ -14,7 +14,6 @@ mod programs;
 mod quic;
 mod record;
 mod running;
-mod stage;
 mod tcp;
 #[cfg(test)]
 mod tests;
@@ -25,9 +24,8 @@ pub use group::{Group, GroupReport, QuicControl, TrafficFlow, TrafficReport, Tra
 use crate::error::EmulatorError;
 use crate::host::{Namespace, open_files};
 use pcc_lab::sim::App;
-use place::Place;
+use place::{Place, Stage};
 use running::Running;
-use stage::Stage;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 

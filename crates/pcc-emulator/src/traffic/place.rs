@@ -1,11 +1,22 @@
-//! Where a group is set up.
+//! Where and when the flows of a group run.
 
-use super::stage::Stage;
 use crate::error::EmulatorError;
 use crate::host::Namespace;
+use std::time::Instant;
 use tokio::sync::watch;
 
-/// Where a group is set up.
+/// The stages of a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Stage {
+    /// Everything is set up.
+    Ready,
+    /// Flows count from this instant.
+    Going(Instant),
+    /// The run is over: all flows end.
+    Over,
+}
+
+/// Where a group is set up: a namespace for each end.
 pub(super) struct Place<'a> {
     pub left: &'a Namespace,
     pub right: &'a Namespace,

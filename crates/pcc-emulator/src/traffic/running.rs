@@ -1,4 +1,4 @@
-//! A group that is set up or runs.
+//! What is read of a group while it runs and after.
 
 use super::pacing::PacingErrors;
 use super::record::Record;

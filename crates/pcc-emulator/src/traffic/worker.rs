@@ -1,9 +1,8 @@
 //! The threads of a group.
 
 use super::group::TrafficFlow;
-use super::place::Place;
+use super::place::{Place, Stage};
 use super::record::Record;
-use super::stage::Stage;
 use crate::error::EmulatorError;
 use crate::realtime::{Priority, be_punctual, thread_cpu};
 use pcc_quic::precise::Timer;

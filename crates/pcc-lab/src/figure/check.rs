@@ -67,7 +67,7 @@ fn check(quantity: &Quantity<'_>, metric_key: &str, plan: &Plan) -> Result<(), F
 }
 
 fn check_metric(key: &str, name: &str) -> Result<(), Fault> {
-    let known = METRICS.iter().map(|(name, _)| *name);
+    let known = METRICS.iter().map(|metric| metric.name);
     if known.clone().any(|known| known == name) || ["run-goodput", "run-jain"].contains(&name) {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! Which runs a claim or a curve is about, and what it takes from them.
 
 use super::file::{Claim, Plot, Reduce};
-use crate::report::{RunReport, jain_at, median};
+use crate::report::{METRICS, RunReport, jain_at, median};
 use crate::scenario::{Case, shown};
 use toml::{Table, Value};
 
@@ -129,7 +129,7 @@ impl Quantity<'_> {
 
     /// The label of its axis.
     pub fn label(&self) -> String {
-        let unit = crate::report::METRICS.iter().find(|(name, _)| *name == self.metric).map_or("", |(_, unit)| unit);
+        let unit = METRICS.iter().find(|metric| metric.name == self.metric).map_or("", |metric| metric.unit);
         let over: Vec<(String, String)> = self
             .over
             .into_iter()

@@ -154,7 +154,8 @@ impl<P> Path<P> {
     }
 
     /// Packets in the queue, the one in service among them, as of the last call that passed a time.
-    pub fn queued_packets(&self) -> usize {
+    #[cfg(test)]
+    pub(super) fn queued_packets(&self) -> usize {
         self.bottleneck.len()
     }
 

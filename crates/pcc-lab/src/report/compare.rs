@@ -1,7 +1,7 @@
 //! The simulator beside the emulator.
 
 use super::data::RunReport;
-use super::metrics::METRICS;
+use super::metrics::{METRICS, Metric};
 use super::table::{aligned, of_case};
 use serde::Serialize;
 
@@ -32,7 +32,7 @@ pub fn compare(simulated: &[RunReport], emulated: &[RunReport]) -> Vec<Compariso
     for emulated in cases(emulated) {
         let Some(simulated) = cases(simulated).find(|runs| runs[0].case == emulated[0].case) else { continue };
         for (index, flow) in simulated[0].flows.iter().enumerate() {
-            for (metric, unit) in METRICS {
+            for Metric { name: metric, unit, .. } in METRICS {
                 let [ours, real] = [simulated, emulated].map(|runs| of_case(runs, index, metric));
                 let (Some(simulator), Some(emulator)) = (ours, real) else { continue };
                 comparisons.push(Comparison {

@@ -14,5 +14,5 @@ pub use compare::{Comparison, compare, comparison_table};
 pub use course::{course, course_head};
 pub use data::{EmulatorReport, FlowReport, LinkReport, PacketCounts, RealReport, RunReport};
 pub(crate) use fairness::jain_at;
-pub use metrics::METRICS;
+pub use metrics::{METRICS, Metric};
 pub use table::{Table, aligned, median};

@@ -7,8 +7,8 @@ use crate::controller::EventLog;
 use crate::link::{Codepoint, Delivered, Path};
 use bytes::Bytes;
 use noq_proto::{Dir, EcnCodepoint, PathId, StreamEvent, StreamId, TransportConfig};
-use pcc::{Profile, Time};
-use pcc_quic::{Factory, Transport};
+use pcc::Time;
+use pcc_quic::Transport;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -24,20 +24,10 @@ impl Bulk {
     /// Runs with a named algorithm; the report has its monitor intervals, if it has such. A transport without a seed gets 0, so that each run
     /// is the same.
     pub fn run(&self, transport: &Transport) -> BulkReport {
-        let seed = transport.seed.unwrap_or(0);
-        match (transport.algorithm.profile(), transport.max_rate) {
-            (Some(profile), Some(max)) => self.run_profile(profile.with_max_rate(max), seed),
-            (Some(profile), None) => self.run_profile(profile, seed),
-            (None, _) => self.run_with(transport.config()),
-        }
-    }
-
-    /// Runs with a controller of ours, whose random choices come from `seed`; the report has its monitor intervals.
-    pub fn run_profile(&self, profile: Profile, seed: u64) -> BulkReport {
+        let transport = Transport { seed: Some(transport.seed.unwrap_or(0)), ..transport.clone() };
         let events = EventLog::default();
         let log = events.clone();
-        let factory = Factory::observed(profile, move |_| Box::new(log.clone())).with_seed(seed);
-        let report = self.run_with(Transport::config_with(factory));
+        let report = self.run_with(transport.config_observed(move |_| Box::new(log.clone())));
         BulkReport { events: events.take(), ..report }
     }
 

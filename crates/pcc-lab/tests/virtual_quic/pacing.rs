@@ -65,7 +65,7 @@ fn no_algorithm_exceeds_the_largest_rate() {
         let report = wide().run(&Transport { algorithm, max_rate: Some(max), seed: Some(1), ..Transport::default() });
         for begin in (100..1900).step_by(50) {
             let sent = report.sent_rate(begin * MS, (begin + 100) * MS);
-            // A burst of noq's own pacer, 10 packets, is a tenth of what passes in that time.
+            // A burst of noq's own pacer, 10 ms of the rate, is a tenth of what passes in that time.
             assert!(sent.mbps() <= 11.2, "{algorithm}: {sent} at {begin} ms");
         }
         assert!(
