@@ -106,10 +106,7 @@ impl Results {
     pub fn finish(mut self, runs: &[CaseRun]) -> anyhow::Result<Vec<CaseResult>> {
         let results: Vec<CaseResult> = runs.iter().filter_map(|run| self.known.remove(&key(run))).collect();
         if let Some((path, _)) = &self.file {
-            // Never a moment without any.
-            let new = path.with_extension("jsonl.new");
-            write_file(&new, &json_lines(&results)?)?;
-            std::fs::rename(&new, path).with_context(|| format!("can't write {}", path.display()))?;
+            write_file(path, &json_lines(&results)?)?;
         }
         Ok(results)
     }
