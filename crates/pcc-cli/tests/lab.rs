@@ -188,12 +188,23 @@ fn mistakes_are_found_before_anything_runs() {
         (&figure[..], &[][..], "figure.claim.0.metric: there is no metric \"goodputt\""),
         (flow, &["--seeds", "1..100001"], "more than 100000 runs"),
         (flow, &["--utility", "x"], "no flow has a PCC profile"),
+        (flow, &["--on", "emulator", "--jobs", "8"], "real traffic runs one at a time"),
+        (flow, &["--json", "--spread"], "--spread is about the table"),
     ] {
         let output = lab("run", scenario, arguments);
         let error = text(&output.stderr);
         assert!(output.status.code() == Some(2) && error.contains(reason), "{error}");
     }
     assert!(lab("run", &figure, &["--set", "duration=1s"]).status.success(), "claims are about the file as it stands");
+}
+
+#[test]
+fn the_list_of_figures_is_for_scripts_too() {
+    let mut pcc = Command::new(env!("CARGO_BIN_EXE_pcc"));
+    let output = pcc.args(["lab", "figures", "A5", "V2", "--list", "--json"]).output().expect("pcc runs");
+    let figures = json(&output);
+    assert_eq!(figures.iter().map(|figure| &figure["id"]).collect::<Vec<_>>(), ["A5", "V2"]);
+    assert!(figures.iter().all(|figure| figure["runs"].as_u64() > Some(0)), "{figures:?}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::output::{json_lines, show, write_file};
 use anyhow::Context;
 use pcc_lab::figure::{self, Finding, Finished, Study};
 use pcc_lab::report::aligned;
+use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -41,7 +42,7 @@ pub struct Args {
     /// How many runs at a time [default: as many as there are cores].
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// Print a JSON document for each claim, one a line, on standard output instead of the tables.
+    /// Print a JSON document for each claim, one a line, on standard output instead of the tables; with --list, for each figure.
     #[arg(long)]
     json: bool,
     /// Where to write figures/plots, figures/data and, if no ID is given, figures/README.md.
@@ -55,7 +56,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let parse = |(file, text): &(&str, &str)| Study::parse(&format!("figures/{file}"), text, args.quick);
     let studies = files.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
     if args.list {
-        show(&list(&studies))?;
+        let listed: Vec<Listed<'_>> = studies.iter().map(Listed::of).collect();
+        show(&if args.json { json_lines(&listed)? } else { list(&listed) })?;
         return Ok(ExitCode::SUCCESS);
     }
     let progress = Progress::start(studies.iter().map(Study::runs).sum::<usize>() as u64, "runs");
@@ -70,14 +72,39 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(studies: &[Study]) -> String {
-    let heading = ["ID", "source", "title", "runs", "simulated s"].map(str::to_owned).to_vec();
-    let row = |study: &Study| {
+/// What `--list` says of a figure.
+#[derive(Serialize)]
+struct Listed<'a> {
+    id: &'a str,
+    source: &'a str,
+    title: &'a str,
+    runs: usize,
+    simulated_seconds: f64,
+}
+
+impl Listed<'_> {
+    fn of(study: &Study) -> Listed<'_> {
         let Study { figure, plan } = study;
-        let numbers = [study.runs().to_string(), study.simulated_seconds().to_string()];
-        [figure.id.clone(), figure.source.clone(), plan.scenario.title.clone()].into_iter().chain(numbers).collect()
+        Listed {
+            id: &figure.id,
+            source: &figure.source,
+            title: &plan.scenario.title,
+            runs: study.runs(),
+            simulated_seconds: study.simulated_seconds(),
+        }
+    }
+}
+
+fn list(listed: &[Listed<'_>]) -> String {
+    let heading = ["ID", "source", "title", "runs", "simulated s"].map(str::to_owned).to_vec();
+    let row = |&Listed { id, source, title, runs, simulated_seconds }: &Listed<'_>| {
+        [id, source, title]
+            .map(str::to_owned)
+            .into_iter()
+            .chain([runs.to_string(), simulated_seconds.to_string()])
+            .collect()
     };
-    aligned(&[heading].into_iter().chain(studies.iter().map(row)).collect::<Vec<_>>(), 3)
+    aligned(&[heading].into_iter().chain(listed.iter().map(row)).collect::<Vec<_>>(), 3)
 }
 
 /// The claims of a figure.

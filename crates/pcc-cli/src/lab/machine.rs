@@ -1,6 +1,7 @@
 //! What runs scenarios: the simulator or the emulator.
 
 use super::progress::Progress;
+use crate::exit::usage;
 use pcc_emulator::host::privileges;
 use pcc_emulator::{EmulatorError, emulate};
 use pcc_lab::report::RunReport;
@@ -35,10 +36,13 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// When this process isn't allowed to have an emulator.
+    /// When this process isn't allowed to have an emulator, or the emulator was asked for several runs at a time.
     pub fn new(on: On, threads: Option<u16>) -> anyhow::Result<Machine> {
         Ok(match on {
             On::Simulator => Machine::Simulator { jobs: jobs(threads) },
+            On::Emulator if threads.is_some() => {
+                return Err(usage("--jobs is for the simulator: on the emulator real traffic runs one at a time"));
+            }
             On::Emulator => {
                 privileges::acquire()?;
                 Machine::Emulator

@@ -71,6 +71,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             )));
         }
     }
+    if args.json && args.spread && out.is_none() && html.is_none() {
+        return Err(usage("--spread is about the table, and with --json there is none without --out or --html"));
+    }
     run_plan(
         &plan,
         &seeds,
