@@ -1,12 +1,12 @@
 //! The two ends of a transfer, each on a thread of its own, so that the processor time of each is known.
 
 use super::path::{MTU, Path};
-use super::sample::Sample;
 use crate::qlog::Qlog;
 use anyhow::Context;
 use noq::{Connection, Endpoint, PathId, TransportConfig, VarInt};
 use pcc_emulator::quic::{self, BLOCK, BlockWriter, Identity, SERVER_NAME};
 use pcc_emulator::realtime::{Lateness, LatenessHistogram, thread_cpu};
+use pcc_lab::virtual_quic::BulkProgress;
 use pcc_quic::precise::Timer;
 use pcc_quic::{Algorithm, Transport, windows};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -140,7 +140,7 @@ pub struct SenderReport {
 pub fn send(
     identity: &Identity,
     what: Sending<'_>,
-    samples: mpsc::UnboundedSender<Sample>,
+    samples: mpsc::UnboundedSender<BulkProgress>,
 ) -> anyhow::Result<JoinHandle<anyhow::Result<SenderReport>>> {
     let config = identity.client(transport(what.algorithm, what.seed, what.qlog))?;
     let Sending { to, duration, received, .. } = what;
@@ -184,7 +184,7 @@ async fn pump(
     connection: Connection,
     began: Instant,
     received: &AtomicU64,
-    samples: &mpsc::UnboundedSender<Sample>,
+    samples: &mpsc::UnboundedSender<BulkProgress>,
 ) -> anyhow::Result<()> {
     let mut ticks = tokio::time::interval(SAMPLE_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -195,7 +195,7 @@ async fn pump(
             let rtt = connection.rtt(PathId::ZERO).unwrap_or_default();
             let received = received.load(Ordering::Relaxed);
             // Nobody listens any more: the sender is about to end.
-            let _ = samples.send(Sample {
+            let _ = samples.send(BulkProgress {
                 at: began.elapsed(),
                 received,
                 rtt,

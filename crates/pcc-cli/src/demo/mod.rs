@@ -7,7 +7,6 @@ mod path;
 mod progress;
 mod real_time;
 mod report;
-mod sample;
 #[cfg(test)]
 mod tests;
 mod virtual_time;
@@ -22,10 +21,10 @@ use path::{Path, Preset};
 use pcc::Rate;
 use pcc::profiles;
 use pcc_lab::quantity;
+use pcc_lab::virtual_quic::BulkProgress;
 use pcc_quic::Algorithm;
 use progress::Progress;
 use report::Report;
-use sample::Sample;
 use std::collections::VecDeque;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -216,7 +215,7 @@ async fn all_runs(args: &Args, path: &Path, seed: u64, qlog: Option<&Qlog>) -> a
     for (run, algorithm) in runs {
         let label = if args.runs > 1 { format!("{algorithm} {}", run + 1) } else { algorithm.to_string() };
         let mut progress = Progress::start(label, args.duration());
-        let watch = |sample: &Sample| progress.show(sample);
+        let watch = |sample: &BulkProgress| progress.show(sample);
         let outcome = match started.pop_front() {
             Some(running) => running.outcome(watch).await,
             None => real_time::run(algorithm, path, args.duration(), seed_of(run), qlog, watch).await,

@@ -2,10 +2,10 @@
 
 use super::endpoint::SenderReport;
 use super::path::Path;
-use super::sample::Sample;
 use pcc::Rate;
 use pcc_emulator::relay::RelayReport;
 use pcc_lab::link::Counters;
+use pcc_lab::virtual_quic::BulkProgress;
 use pcc_quic::Algorithm;
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub struct Outcome {
     /// What became of the packets on the way to the receiver.
     pub forward: Counters,
     /// The progress, sample by sample.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<BulkProgress>,
     /// How this machine fared, if the run was in real time.
     pub machine: Option<Machine>,
 }
@@ -47,7 +47,7 @@ pub struct Machine {
 
 impl Outcome {
     /// What a run over `path` comes to.
-    pub fn new(algorithm: Algorithm, seed: u64, path: &Path, forward: Counters, samples: Vec<Sample>) -> Outcome {
+    pub fn new(algorithm: Algorithm, seed: u64, path: &Path, forward: Counters, samples: Vec<BulkProgress>) -> Outcome {
         let end = samples.last().copied().unwrap_or_default();
         let goodput = Rate::from_bytes_over(end.received, end.at);
         let (rtt_mean, rtt_p95) = mean_and_p95(samples.iter().filter(|s| !s.rtt.is_zero()).map(|s| s.rtt).collect());
@@ -81,7 +81,7 @@ fn mean_and_p95(mut all: Vec<Duration>) -> (Duration, Duration) {
 }
 
 /// Goodput over time in steps of `step`: at the middle of each step in seconds, in Mbit/s. The last step ends with the samples.
-pub fn goodput_series(samples: &[Sample], step: Duration) -> Vec<(f64, f64)> {
+pub fn goodput_series(samples: &[BulkProgress], step: Duration) -> Vec<(f64, f64)> {
     let end = samples.last().map_or(0.0, |s| s.at.as_secs_f64());
     let step = step.as_secs_f64();
     let mut next = 0;
@@ -122,7 +122,7 @@ impl Outcome {
         let samples = (0..=100u32).map(|i| {
             let at = Duration::from_millis(100) * i;
             let rtt = Duration::from_millis(800);
-            Sample { at, received: Rate::from_mbps(mbps).bytes_in(at), rtt, ..Sample::default() }
+            BulkProgress { at, received: Rate::from_mbps(mbps).bytes_in(at), rtt, ..BulkProgress::default() }
         });
         Outcome {
             algorithm,
@@ -160,8 +160,8 @@ impl Machine {
 mod tests {
     use super::*;
 
-    fn sample(ms: u64, received: u64) -> Sample {
-        Sample { at: Duration::from_millis(ms), received, ..Sample::default() }
+    fn sample(ms: u64, received: u64) -> BulkProgress {
+        BulkProgress { at: Duration::from_millis(ms), received, ..BulkProgress::default() }
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Live progress on standard error.
 
 use super::outcome::{Outcome, ratio};
-use super::sample::Sample;
 use crate::progress::{self, Look};
 use pcc::Rate;
+use pcc_lab::virtual_quic::BulkProgress;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const LOOK: Look = Look { template: "{prefix:<16} {bar:24.cyan/black.dim} {elaps
 pub struct Progress {
     label: String,
     shown: progress::Progress,
-    recent: VecDeque<Sample>,
+    recent: VecDeque<BulkProgress>,
 }
 
 impl Progress {
@@ -31,7 +31,7 @@ impl Progress {
     }
 
     /// Shows where the run is.
-    pub fn show(&mut self, sample: &Sample) {
+    pub fn show(&mut self, sample: &BulkProgress) {
         self.recent.push_back(*sample);
         while self.recent.get(1).is_some_and(|second| sample.at.saturating_sub(second.at) >= WINDOW) {
             self.recent.pop_front();
@@ -48,7 +48,7 @@ impl Progress {
         self.shown.finish(&result, || format!("{:<16}   done  {result}", self.label));
     }
 
-    fn message(&self, sample: &Sample) -> String {
+    fn message(&self, sample: &BulkProgress) -> String {
         let first = self.recent.front().unwrap_or(sample);
         let rate =
             Rate::from_bytes_over(sample.received.saturating_sub(first.received), sample.at.saturating_sub(first.at));
@@ -74,7 +74,7 @@ mod tests {
             let at = Duration::from_millis(100) * tenth;
             // 8 Mbit/s, then 16 Mbit/s after two seconds.
             let received = u64::from(tenth) * 100_000 + u64::from(tenth.saturating_sub(20)) * 100_000;
-            progress.show(&Sample { at, received, rtt: Duration::from_millis(812), sent: 1000, lost: 8 });
+            progress.show(&BulkProgress { at, received, rtt: Duration::from_millis(812), sent: 1000, lost: 8 });
         }
         let last = *progress.recent.back().expect("samples");
         assert_eq!(progress.message(&last), "16.0 Mbit/s  RTT  812 ms  loss  0.8 %");

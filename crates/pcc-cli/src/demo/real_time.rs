@@ -3,12 +3,12 @@
 use super::endpoint::{Receiver, SenderReport, Sending, send};
 use super::outcome::{Machine, Outcome};
 use super::path::Path;
-use super::sample::Sample;
 use crate::qlog::Qlog;
 use anyhow::{Context, anyhow};
 use pcc_emulator::quic::Identity;
 use pcc_emulator::realtime::Lateness;
 use pcc_emulator::relay::{Relay, RelayConfig, RelayReport};
+use pcc_lab::virtual_quic::BulkProgress;
 use pcc_quic::Algorithm;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -22,7 +22,7 @@ pub async fn run(
     duration: Duration,
     seed: u64,
     qlog: Option<&Qlog>,
-    mut watch: impl FnMut(&Sample),
+    mut watch: impl FnMut(&BulkProgress),
 ) -> anyhow::Result<Outcome> {
     let identity = Identity::generate()?;
     let receiver = Receiver::start(&identity, algorithm, seed, path)?;
@@ -33,7 +33,7 @@ pub async fn run(
     let received = receiver.received.clone();
     let sender =
         send(&identity, Sending { algorithm, seed, path, to: relay.addr(), duration, received, qlog }, sampler)?;
-    let mut samples = vec![Sample::default()];
+    let mut samples = vec![BulkProgress::default()];
     while let Some(sample) = coming.recv().await {
         watch(&sample);
         samples.push(sample);

@@ -2,7 +2,6 @@
 
 use super::outcome::Outcome;
 use super::path::{MTU, Path};
-use super::sample::Sample;
 use anyhow::Context;
 use noq::TransportConfig;
 use pcc_lab::virtual_quic::{Bulk, BulkProgress};
@@ -16,7 +15,7 @@ pub const SEED: u64 = 1;
 
 /// A run that is under way on a thread of its own.
 pub struct Running {
-    samples: UnboundedReceiver<Sample>,
+    samples: UnboundedReceiver<BulkProgress>,
     outcome: JoinHandle<anyhow::Result<Outcome>>,
 }
 
@@ -31,7 +30,7 @@ pub fn start(algorithm: Algorithm, path: &Path, duration: Duration, seed: u64) -
 
 impl Running {
     /// Waits for the outcome; `watch` sees each sample, those first that have come already.
-    pub async fn outcome(mut self, mut watch: impl FnMut(&Sample)) -> anyhow::Result<Outcome> {
+    pub async fn outcome(mut self, mut watch: impl FnMut(&BulkProgress)) -> anyhow::Result<Outcome> {
         while let Some(sample) = self.samples.recv().await {
             watch(&sample);
         }
@@ -46,15 +45,13 @@ pub fn run(
     path: &Path,
     duration: Duration,
     seed: u64,
-    mut watch: impl FnMut(&Sample),
+    mut watch: impl FnMut(&BulkProgress),
 ) -> anyhow::Result<Outcome> {
     let bulk = Bulk { reverse: path.reverse(), duration, seed, mtu: Some(MTU), ..Bulk::over(path.forward()) };
-    let mut samples = vec![Sample::default()];
+    let mut samples = vec![BulkProgress::default()];
     let report = bulk.run_watched(transport(algorithm, seed), &mut |progress| {
-        let &BulkProgress { at, received, rtt, sent, lost } = progress;
-        let sample = Sample { at, received, rtt, sent, lost };
-        watch(&sample);
-        samples.push(sample);
+        watch(progress);
+        samples.push(*progress);
     });
     match report.closed {
         Some(error) => Err(error).context("the connection ended"),
