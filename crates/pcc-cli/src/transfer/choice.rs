@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// The word for [`Welcome::Anyone`].
+/// The word for [`Allowed::Anyone`].
 const ANYONE: &str = "anyone";
 /// Senders that wait to be confirmed.
 const MAX_WAITING: usize = 8;
@@ -32,14 +32,27 @@ pub enum Welcome {
     Anyone,
 }
 
-/// Who may send, as it is on the command line; `None` is anyone.
-pub type From = Option<SenderId>;
+/// Who may send, as it is on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Allowed {
+    Anyone,
+    Sender(SenderId),
+}
 
-/// Reads a [`From`].
-pub fn parse(text: &str) -> Result<From, String> {
+/// The senders that are allowed; `None` if anyone is.
+pub fn senders(allowed: Vec<Allowed>) -> Option<Vec<SenderId>> {
+    let sender = |allowed| match allowed {
+        Allowed::Anyone => None,
+        Allowed::Sender(sender) => Some(sender),
+    };
+    allowed.into_iter().map(sender).collect()
+}
+
+/// Reads an [`Allowed`].
+pub fn parse(text: &str) -> Result<Allowed, String> {
     match text {
-        ANYONE => Ok(None),
-        id => id.parse().map(Some).map_err(|why| format!("{why}; or say {ANYONE}")),
+        ANYONE => Ok(Allowed::Anyone),
+        id => id.parse().map(Allowed::Sender).map_err(|why| format!("{why}; or say {ANYONE}")),
     }
 }
 
@@ -141,9 +154,9 @@ mod tests {
 
     #[test]
     fn who_is_welcome_can_be_written() {
-        assert_eq!(parse("anyone"), Ok(None));
+        assert_eq!(parse("anyone"), Ok(Allowed::Anyone));
         let id = SenderId([3; 32]);
-        assert_eq!(parse(&id.to_string()), Ok(Some(id)));
+        assert_eq!(parse(&id.to_string()), Ok(Allowed::Sender(id)));
         assert!(parse("me").unwrap_err().contains("anyone"));
     }
 }

@@ -56,7 +56,7 @@ use crate::seconds::seconds;
 use crate::sending::Sending;
 use crate::signals;
 use anyhow::Context;
-use choice::{From, Welcome};
+use choice::{Allowed, Welcome};
 use progress::{Event, Reporter};
 use rules::Rules;
 use rustix::fs::Mode;
@@ -183,7 +183,7 @@ pub struct RecvArgs {
     /// Who may send: a sender by its name, which pcc recv says once its code was typed (may be repeated), or the word anyone for whoever comes
     /// first with the ticket. Without this you are asked for the code that the right sender shows
     #[arg(long, value_name = "SENDER", value_parser = choice::parse)]
-    from: Vec<From>,
+    from: Vec<Allowed>,
     /// Take one transfer after another, and several at once, until a signal; the ticket stays the same
     #[arg(long, requires = "from")]
     keep: bool,
@@ -321,8 +321,7 @@ pub fn recv(args: RecvArgs) -> anyhow::Result<ExitCode> {
         patience: timeout,
     };
     if keep {
-        let senders = from.into_iter().collect::<Option<Vec<_>>>();
-        let senders = senders
+        let senders = choice::senders(from)
             .ok_or_else(|| usage("--keep takes senders by their names only: nobody is there to see who comes"))?;
         let reporter = Arc::new(Reporter::log(json));
         let options = keep::Options { dir, listen, advertise, senders, rules, identity, ticket_out, metrics };
@@ -341,7 +340,7 @@ async fn with_long_files<T>(work: impl Future<Output = T>) -> T {
     work.await
 }
 
-fn welcome(from: Vec<From>) -> anyhow::Result<Welcome> {
+fn welcome(from: Vec<Allowed>) -> anyhow::Result<Welcome> {
     if from.is_empty() {
         return if std::io::stdin().is_terminal() {
             Ok(Welcome::Confirmed)
@@ -352,7 +351,7 @@ fn welcome(from: Vec<From>) -> anyhow::Result<Welcome> {
             ))
         };
     }
-    Ok(from.into_iter().collect::<Option<Vec<_>>>().map_or(Welcome::Anyone, Welcome::Only))
+    Ok(choice::senders(from).map_or(Welcome::Anyone, Welcome::Only))
 }
 
 /// Reports how the work failed if it did: in a way of its own, because of `--json`.
