@@ -110,7 +110,7 @@ async fn receive(endpoint: &Endpoint, received: &Arc<AtomicU64>, window_cap: u64
 }
 
 /// What a sender needs to know.
-pub struct Sending<'a> {
+pub struct SenderConfig<'a> {
     /// The congestion controller.
     pub algorithm: Algorithm,
     /// The seed of the controller's random choices.
@@ -139,11 +139,11 @@ pub struct SenderReport {
 /// Sends for as long as asked, or until nobody listens to its samples any more; on a new thread.
 pub fn send(
     identity: &Identity,
-    what: Sending<'_>,
+    what: SenderConfig<'_>,
     samples: mpsc::UnboundedSender<BulkProgress>,
 ) -> anyhow::Result<JoinHandle<anyhow::Result<SenderReport>>> {
     let config = identity.client(transport(what.algorithm, what.seed, what.qlog))?;
-    let Sending { to, duration, received, .. } = what;
+    let SenderConfig { to, duration, received, .. } = what;
     let cap = window_cap(what.path);
     let runtime = runtime()?;
     let run = move || {

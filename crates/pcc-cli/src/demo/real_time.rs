@@ -1,6 +1,6 @@
 //! A run in real time, over a relay of UDP datagrams.
 
-use super::endpoint::{Receiver, SenderReport, Sending, send};
+use super::endpoint::{Receiver, SenderConfig, SenderReport, send};
 use super::outcome::{Machine, Outcome};
 use super::path::Path;
 use crate::qlog::Qlog;
@@ -32,7 +32,7 @@ pub async fn run(
     let (sampler, mut coming) = mpsc::unbounded_channel();
     let received = receiver.received.clone();
     let sender =
-        send(&identity, Sending { algorithm, seed, path, to: relay.addr(), duration, received, qlog }, sampler)?;
+        send(&identity, SenderConfig { algorithm, seed, path, to: relay.addr(), duration, received, qlog }, sampler)?;
     let mut samples = vec![BulkProgress::default()];
     while let Some(sample) = coming.recv().await {
         watch(&sample);

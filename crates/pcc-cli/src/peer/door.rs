@@ -140,9 +140,9 @@ impl<H: Hello, K: Send + 'static> Keeper<H, K> {
             return;
         }
         self.places.retain(|(_, task)| !task.is_finished());
-        let place = place(address.ip());
+        let network = network_of(address.ip());
         let is_full = self.places.len() >= MAX_STRANGERS;
-        if is_full || self.places.iter().filter(|(other, _)| *other == place).count() >= MAX_PER_ADDRESS {
+        if is_full || self.places.iter().filter(|(other, _)| *other == network).count() >= MAX_PER_ADDRESS {
             // It tries again by itself, as after a loss.
             return incoming.ignore();
         }
@@ -151,7 +151,7 @@ impl<H: Hello, K: Send + 'static> Keeper<H, K> {
             // Nobody is interested when the door is closed.
             let _ = out.send((address, authenticate(incoming, &*accept, secret).await)).await;
         });
-        self.places.push((place, task));
+        self.places.push((network, task));
     }
 
     fn turn_away(&mut self, address: SocketAddr) {
@@ -173,7 +173,7 @@ impl<H: Hello, K: Send + 'static> Keeper<H, K> {
 }
 
 /// All addresses that one customer of a network usually has.
-pub fn place(ip: IpAddr) -> IpAddr {
+pub fn network_of(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64).into(),
         v4 => v4,
@@ -227,10 +227,10 @@ mod tests {
 
     #[test]
     fn who_has_many_addresses_has_one_place() {
-        let place = |ip: &str| place(ip.parse().unwrap());
-        assert_eq!(place("2001:db8:1:2:3:4:5:6"), place("2001:db8:1:2::7"));
-        assert_ne!(place("2001:db8:1:2::7"), place("2001:db8:1:3::7"));
-        assert_eq!(place("::ffff:192.0.2.1"), place("192.0.2.1"));
-        assert_ne!(place("::ffff:192.0.2.1"), place("192.0.2.2"));
+        let network = |ip: &str| network_of(ip.parse().unwrap());
+        assert_eq!(network("2001:db8:1:2:3:4:5:6"), network("2001:db8:1:2::7"));
+        assert_ne!(network("2001:db8:1:2::7"), network("2001:db8:1:3::7"));
+        assert_eq!(network("::ffff:192.0.2.1"), network("192.0.2.1"));
+        assert_ne!(network("::ffff:192.0.2.1"), network("192.0.2.2"));
     }
 }

@@ -1,7 +1,7 @@
 //! What clients may have of this server at once, and for how long they may do nothing with it.
 
 use crate::drain::Places;
-use crate::peer::door::place;
+use crate::peer::door::network_of;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -46,7 +46,7 @@ impl Admission {
 
     /// Lets a client in, if there is room for one more of its address, and this server isn't about to end.
     pub fn admit(&self, ip: IpAddr) -> Option<Admitted> {
-        let address = place(ip);
+        let address = network_of(ip);
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let here = taken.get(&address).copied().unwrap_or(0);
         if here >= MAX_PER_ADDRESS {
