@@ -5,65 +5,66 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
-/// The kind of a failure: it decides the exit code, and is what one side tells the other when it closes the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Kind {
+/// Makes [`Kind`] of its variants, their codes and their names, so that none can be forgotten where all are needed.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident = $code:expr, $name:literal;)*) => {
+        /// The kind of a failure: it decides the exit code, and is what one side tells the other when it closes the connection.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Kind {
+            $($(#[$doc])* $kind = $code,)*
+        }
+
+        impl Kind {
+            /// All of them.
+            pub const ALL: &[Kind] = &[$(Kind::$kind),*];
+
+            /// The name in `--json` output.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Kind::$kind => $name,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
     /// Anything without a code of its own.
-    Other = 1,
+    Other = 1, "other";
     /// The ticket cannot be read.
-    BadTicket = 3,
+    BadTicket = 3, "bad-ticket";
     /// The ticket does not open this receiver.
-    WrongTicket = 4,
+    WrongTicket = 4, "wrong-ticket";
     /// The two sides speak different versions.
-    Version = 5,
+    Version = 5, "version";
     /// The other side cannot be reached (any more).
-    LostPeer = 6,
+    LostPeer = 6, "lost-peer";
     /// A file is there already.
-    Exists = 7,
+    Exists = 7, "exists";
     /// A name or link that is not allowed.
-    BadName = 8,
+    BadName = 8, "bad-name";
     /// A disk is full, nearly always the receiver's.
-    DiskFull = 9,
+    DiskFull = 9, "disk-full";
     /// The operating system doesn't permit it.
-    Permission = 10,
+    Permission = 10, "permission";
     /// The source is missing or unreadable, or changed between two attempts.
-    Source = 11,
+    Source = 11, "source";
     /// Data did not match its hash.
-    Corrupt = 12,
+    Corrupt = 12, "corrupt";
     /// A newer connection of the same transfer took over.
-    Replaced = 13,
+    Replaced = 13, "replaced";
     /// The other side is connected, and nothing moves.
-    Stalled = 14,
+    Stalled = 14, "stalled";
     /// All but some files is there.
-    Incomplete = 15,
+    Incomplete = 15, "incomplete";
     /// The server is not the one that it should be.
-    Untrusted = 16,
+    Untrusted = 16, "untrusted";
     /// Stopped by the user.
-    Interrupted = INTERRUPTED,
+    Interrupted = INTERRUPTED, "interrupted";
 }
 
 impl Kind {
-    /// All of them.
-    pub const ALL: [Kind; 16] = [
-        Kind::Other,
-        Kind::BadTicket,
-        Kind::WrongTicket,
-        Kind::Version,
-        Kind::LostPeer,
-        Kind::Exists,
-        Kind::BadName,
-        Kind::DiskFull,
-        Kind::Permission,
-        Kind::Source,
-        Kind::Corrupt,
-        Kind::Replaced,
-        Kind::Stalled,
-        Kind::Incomplete,
-        Kind::Untrusted,
-        Kind::Interrupted,
-    ];
-
     /// The exit code, which is also the code on the wire.
     pub const fn code(self) -> u8 {
         self as u8
@@ -71,29 +72,7 @@ impl Kind {
 
     /// The kind with this code on the wire.
     pub fn from_code(code: u64) -> Kind {
-        Self::ALL.into_iter().find(|kind| u64::from(kind.code()) == code).unwrap_or(Kind::Other)
-    }
-
-    /// The name in `--json` output.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Kind::Other => "other",
-            Kind::BadTicket => "bad-ticket",
-            Kind::WrongTicket => "wrong-ticket",
-            Kind::Version => "version",
-            Kind::LostPeer => "lost-peer",
-            Kind::Exists => "exists",
-            Kind::BadName => "bad-name",
-            Kind::DiskFull => "disk-full",
-            Kind::Permission => "permission",
-            Kind::Source => "source",
-            Kind::Corrupt => "corrupt",
-            Kind::Replaced => "replaced",
-            Kind::Stalled => "stalled",
-            Kind::Incomplete => "incomplete",
-            Kind::Untrusted => "untrusted",
-            Kind::Interrupted => "interrupted",
-        }
+        Self::ALL.iter().copied().find(|kind| u64::from(kind.code()) == code).unwrap_or(Kind::Other)
     }
 }
 
@@ -186,7 +165,7 @@ mod tests {
 
     #[test]
     fn codes_are_distinct_and_found_again() {
-        for kind in Kind::ALL {
+        for &kind in Kind::ALL {
             assert_eq!(Kind::from_code(kind.code().into()), kind);
         }
         assert_eq!(Kind::from_code(77), Kind::Other);
