@@ -4,6 +4,7 @@ mod compare;
 mod figures;
 mod gauntlet;
 mod machine;
+mod outputs;
 mod plots;
 mod progress;
 mod run;

@@ -3,9 +3,10 @@
 mod results;
 mod shard;
 
-use super::machine::{On, jobs};
+use super::machine::{Machine, On, jobs};
+use super::outputs::Outputs;
 use super::progress::Progress;
-use super::run::{Means, run_plan};
+use super::run::run_plan;
 use crate::exit::usage;
 use crate::output::{json_lines, show, write_file};
 use anyhow::Context;
@@ -123,11 +124,8 @@ fn one_case(case: &GauntletCase, controllers: &[String], out: Option<&Path>) -> 
     let scenario = case.scenario(controllers);
     let Some(folder) = out else { return Ok(show(&scenario)?) };
     let plan = Plan::parse(&case.name(), &scenario, &[])?;
-    run_plan(
-        &plan,
-        &[case.run_seed()],
-        &Means { on: On::Simulator, jobs: None, json: false, spread: false, out, html: None, series: None },
-    )?;
+    let outputs = Outputs { out: Some(folder.to_owned()), ..Outputs::default() };
+    run_plan(&plan, &[case.run_seed()], &Machine::new(On::Simulator, None)?, &outputs)?;
     write_file(&folder.join("scenario.toml"), &scenario)
 }
 
