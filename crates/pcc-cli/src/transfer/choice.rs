@@ -1,6 +1,7 @@
 //! Whose files are taken: a ticket can be learnt by somebody who should not have it.
 
-use super::progress::{Event, Reporter};
+use super::event::Event;
+use super::progress::Reporter;
 use super::protocol::Answer;
 use super::session::Peer;
 use crate::failure::{Failure, Kind, Result};

@@ -1,7 +1,8 @@
 //! `pcc send --dry-run`: what would be sent.
 
+use super::event::{Event, Name};
 use super::manifest::What;
-use super::progress::{Event, Name, Reporter};
+use super::progress::Reporter;
 use super::selection::Selection;
 use super::sender;
 use super::source::Source;

@@ -10,6 +10,7 @@ mod commit;
 mod disk;
 mod dry_run;
 mod endpoint;
+mod event;
 #[cfg(test)]
 mod fuzz;
 mod holes;
@@ -57,7 +58,8 @@ use crate::sending::Sending;
 use crate::signals;
 use anyhow::Context;
 use choice::{Allowed, Welcome};
-use progress::{Event, Reporter};
+use event::Event;
+use progress::Reporter;
 use rules::Rules;
 use rustix::fs::Mode;
 use selection::{Links, Selection};

@@ -2,7 +2,8 @@
 
 use super::choice::{Candidates, Welcome, unwelcome};
 use super::endpoint;
-use super::progress::{Event, Reporter};
+use super::event::Event;
+use super::progress::Reporter;
 use super::protocol::Hello;
 use super::rules::Rules;
 use super::session::Peer;

@@ -2,8 +2,9 @@
 
 use super::bitmap::Bitmap;
 use super::endpoint;
+use super::event::{Event, Snapshot};
 use super::manifest::{Entry, What};
-use super::progress::{Event, INTERVAL, Reporter, Snapshot};
+use super::progress::{INTERVAL, Reporter};
 use super::protocol::{self, Answer, BATCH, Hello, MAX_MESSAGE};
 use super::selection::Selection;
 use super::source::{Batch, Had, Source};

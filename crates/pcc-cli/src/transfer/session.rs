@@ -1,8 +1,9 @@
 //! One authenticated connection at the receiver, from the manifest to the confirmation.
 
 use super::endpoint;
+use super::event::{Event, Snapshot};
 use super::offer;
-use super::progress::{Event, INTERVAL, Reporter, Snapshot};
+use super::progress::{INTERVAL, Reporter};
 use super::protocol::{self, Answer, Hello};
 use super::records::{Work, read_stream};
 use super::rules::Rules;

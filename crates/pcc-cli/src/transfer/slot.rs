@@ -1,6 +1,7 @@
 //! One transfer at the receiver: the connections of its sender, one after the other, until all is there.
 
-use super::progress::{Event, Reporter};
+use super::event::Event;
+use super::progress::Reporter;
 use super::rules::Rules;
 use super::session::{self, End, Peer, Shared, State, Summary};
 use super::staging::{Bound, Holder, Staging};

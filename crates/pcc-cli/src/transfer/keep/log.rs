@@ -3,7 +3,8 @@
 use crate::failure::{Kind, Result};
 use crate::metrics::Page;
 use crate::peer::credentials::SenderId;
-use crate::transfer::progress::{Event, Reporter};
+use crate::transfer::event::Event;
+use crate::transfer::progress::Reporter;
 use crate::transfer::session::Summary;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

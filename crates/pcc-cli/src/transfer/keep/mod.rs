@@ -4,7 +4,8 @@ mod log;
 
 use super::choice::unwelcome;
 use super::endpoint;
-use super::progress::{Event, Reporter};
+use super::event::Event;
+use super::progress::Reporter;
 use super::protocol::Hello;
 use super::receiver::bind_again;
 use super::rules::Rules;
