@@ -275,6 +275,21 @@ fn an_outage_may_lead_to_a_longer_path() {
     assert!(report.goodput > 91.0, "{} Mbit/s", report.goodput);
 }
 
+/// A link that stood still with a full queue is used again at once: before what was given up stopped counting as in flight, nothing was sent for six
+/// seconds after an outage of three, and nothing at all after one of eight.
+#[test]
+fn an_outage_with_a_full_queue_is_over_when_it_is() {
+    for entry in pcc::profiles::LIST {
+        let scenario = format!(
+            "duration = '26s'\nmeasure-from = '18s'\n[[link]]\nrate = '8mbit'\ndelay = '15ms'\nqueue = '15kB'\n\
+             schedule = [{{ at = '10s', rate = '0mbit' }}, {{ at = '18s', rate = '8mbit' }}]\n[[flow]]\ncontroller = '{}'",
+            entry.name
+        );
+        let goodput = run(&scenario, 1).goodput;
+        assert!(goodput > 3.0, "{}: {goodput} Mbit/s", entry.name);
+    }
+}
+
 /// What others leave is taken soon, though loss beside them has capped the window: before such a cap was forgotten, 10 Mbit/s carried 5 in the ten seconds
 /// after cubic had gone, and 100 Mbit/s with a short queue 18 after bbr1 had.
 #[test]

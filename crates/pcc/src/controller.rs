@@ -87,6 +87,8 @@ pub struct Pcc {
     heard: Time,
     /// Since when nothing is heard, if the rate was cut for that: `heard` moves on with each cut.
     silent_since: Option<Time>,
+    /// What could be in flight when the last silence began: as much of what was [given up](Monitor::given_up) then doesn't count.
+    before_silence: u64,
     /// Intervals that began before the brake was pulled last don't pull it again.
     braked: Time,
     delivered: DeliveredRates,
@@ -126,6 +128,7 @@ impl Pcc {
             pause: None,
             heard: Time::ZERO,
             silent_since: None,
+            before_silence: 0,
             braked: Time::ZERO,
             delivered: DeliveredRates::default(),
             first_rate: plan.rate,
@@ -265,6 +268,17 @@ impl Pcc {
         }
     }
 
+    /// What may be in flight of packets whose fate is open.
+    fn allowed(&self) -> u64 {
+        match self.limits {
+            Some(limits) => limits.in_flight.get(),
+            None => {
+                let bytes = (self.pacing.bytes_per_sec() * self.in_flight_seconds) as u64;
+                bytes.saturating_add(MIN_IN_FLIGHT_PACKETS * self.mtu)
+            }
+        }
+    }
+
     /// After a pause the rate is a guess, and nothing in flight is evidence of it (SPEC 0.6).
     fn check_idle(&mut self, now: Time) {
         let Some(last) = self.last_sent else { return };
@@ -349,6 +363,9 @@ impl CongestionControl for Pcc {
         if self.deadline().is_none_or(|deadline| now < deadline) {
             return;
         }
+        if self.silent_since.is_none() {
+            self.before_silence = self.allowed();
+        }
         let since = *self.silent_since.get_or_insert(self.heard);
         self.monitor.drop_all();
         let least = if self.limits.is_some() { MIN_RESTART } else { Duration::ZERO };
@@ -369,13 +386,9 @@ impl CongestionControl for Pcc {
     }
 
     fn in_flight_cap(&self) -> u64 {
-        match self.limits {
-            Some(limits) => limits.in_flight.get(),
-            None => {
-                let bytes = (self.pacing.bytes_per_sec() * self.in_flight_seconds) as u64;
-                bytes.saturating_add(MIN_IN_FLIGHT_PACKETS * self.mtu)
-            }
-        }
+        // While the path is silent, the transport's probes are all that is sent (RFC 9002, section 6.2).
+        let given_up = if self.silent_since.is_some() { 0 } else { self.monitor.given_up().min(self.before_silence) };
+        self.allowed().saturating_add(given_up)
     }
 
     fn allows_bursts(&self) -> bool {

@@ -58,6 +58,11 @@ pub struct Monitor {
     /// Whether an interval that is waited for closed without a result.
     void: bool,
     in_flight: u64,
+    /// See [`Monitor::given_up`], and the number from which on packets were sent later.
+    given_up: u64,
+    given_up_below: u64,
+    /// The number after that of the last packet.
+    next_number: u64,
     /// The latest send time of an acknowledged packet.
     acked_until: Option<Time>,
     /// The same before the batch being reported.
@@ -112,6 +117,7 @@ impl Monitor {
             return;
         }
         self.in_flight += bytes;
+        self.next_number = packet.number.saturating_add(1);
         interval.on_sent(packet.time, bytes);
         interval.ended = interval.is_long_enough();
     }
@@ -119,7 +125,7 @@ impl Monitor {
     /// Counts an acknowledgement; returns `false` for a packet that isn't outstanding.
     pub fn on_acked(&mut self, packet: &AckedPacket) -> bool {
         let Some(outstanding) = self.packets.take(packet.number) else { return false };
-        self.in_flight -= outstanding.bytes;
+        self.leave(packet.number, &outstanding);
         let rtt = packet.rtt.min(MAX_RTT);
         let rtt_nanos = nanos(rtt);
         self.min_rtt = Some(self.min_rtt.map_or(rtt_nanos, |min| min.min(rtt_nanos)));
@@ -157,7 +163,7 @@ impl Monitor {
     /// Counts a loss; returns `false` for a packet that isn't outstanding.
     pub fn on_lost(&mut self, packet: &LostPacket) -> bool {
         let Some(outstanding) = self.packets.take(packet.number) else { return false };
-        self.in_flight -= outstanding.bytes;
+        self.leave(packet.number, &outstanding);
         if let Some(interval) = self.interval(outstanding.interval) {
             interval.on_lost(outstanding.bytes);
         }
@@ -167,9 +173,16 @@ impl Monitor {
     /// Removes a packet of which nobody will ever know whether it arrived.
     pub fn on_discarded(&mut self, number: u64) {
         let Some(outstanding) = self.packets.take(number) else { return };
-        self.in_flight -= outstanding.bytes;
+        self.leave(number, &outstanding);
         if let Some(interval) = self.interval(outstanding.interval) {
             interval.on_discarded(outstanding.bytes);
+        }
+    }
+
+    fn leave(&mut self, number: u64, packet: &Outstanding) {
+        self.in_flight -= packet.bytes;
+        if number < self.given_up_below {
+            self.given_up -= packet.bytes;
         }
     }
 
@@ -226,9 +239,11 @@ impl Monitor {
         core::mem::take(&mut self.void)
     }
 
-    /// Drops every interval in flight without a result, because the path fell silent.
+    /// Drops every interval in flight without a result, because the path fell silent. All that is in flight is [given up](Self::given_up).
     pub fn drop_all(&mut self) {
-        self.front += self.intervals.len() as u64;
+        (self.given_up, self.given_up_below) = (self.in_flight, self.next_number);
+        // In a long silence many begin in which nothing is sent.
+        self.front += self.intervals.iter().filter(|interval| interval.span.is_some()).count() as u64;
         self.intervals.clear();
         self.forget_old_packets();
     }
@@ -250,6 +265,12 @@ impl Monitor {
     /// Bytes that are neither acknowledged nor lost.
     pub fn in_flight(&self) -> u64 {
         self.in_flight
+    }
+
+    /// Those of them that were in flight when the path was found to be silent last. Most of their packets were lost, but the transport may not
+    /// know before it has sent others.
+    pub fn given_up(&self) -> u64 {
+        self.given_up
     }
 
     /// The smoothed round-trip time (RFC 6298).

@@ -207,6 +207,26 @@ fn dropped_intervals_have_no_result() {
 }
 
 #[test]
+fn what_was_in_flight_in_a_silence_stays_known() {
+    let mut monitor = sending(3, 10);
+    // A probe, and cuts after which nothing is sent.
+    for probe in [true].into_iter().chain([false; 40]) {
+        monitor.drop_all();
+        monitor.begin(plan(1));
+        if probe {
+            send(&mut monitor, 30, 31);
+        }
+    }
+    assert_eq!((monitor.in_flight(), monitor.given_up()), (31 * SIZE, 31 * SIZE));
+    monitor.end(true);
+    monitor.begin(plan(1));
+    send(&mut monitor, 31, 32);
+    assert!(ack(&mut monitor, 31));
+    assert!(ack(&mut monitor, 0));
+    assert_eq!((monitor.in_flight(), monitor.given_up()), (30 * SIZE, 30 * SIZE));
+}
+
+#[test]
 fn packets_without_a_fate_are_forgotten() {
     let mut monitor = sending(40, 10);
     (1..400).for_each(|number| assert!(ack(&mut monitor, number)));
