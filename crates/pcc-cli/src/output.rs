@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Writes to standard output at once; `Break` when nobody reads it any more.
 ///
@@ -51,6 +52,17 @@ pub fn hand_over(text: &str, is_new: bool) -> io::Result<()> {
 /// When they can't be written for another reason.
 pub fn show(results: &str) -> io::Result<()> {
     write(results).map(drop)
+}
+
+/// Tells a script how far the command is, which goes on even if that can't be written: then it says so once on standard error.
+/// Whether it could be written.
+pub fn tell(text: &str) -> bool {
+    static IS_SAID: AtomicBool = AtomicBool::new(false);
+    let Err(error) = show(text) else { return true };
+    if !IS_SAID.swap(true, Ordering::Relaxed) {
+        let _ = writeln!(io::stderr(), "warning: cannot write to standard output: {error}; going on without it");
+    }
+    false
 }
 
 /// A JSON document for each item, one a line.

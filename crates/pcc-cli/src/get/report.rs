@@ -1,7 +1,7 @@
 //! What the user sees: a progress bar on a terminal, plain lines elsewhere, JSON lines for scripts.
 
 use crate::failure::Failure;
-use crate::output::{json_lines, show};
+use crate::output::{json_lines, tell};
 use crate::progress::{Look, Progress, Rates, rate};
 use indicatif::HumanBytes;
 use serde::Serialize;
@@ -48,9 +48,12 @@ impl Reporter {
     /// Reports an event.
     pub fn event(&self, event: &Event<'_>) {
         if self.json {
-            if let Ok(line) = json_lines([event]) {
-                // A script that stopped reading is no reason to stop the download.
-                let _ = show(&line);
+            // A script that stopped reading is no reason to stop the download. What ends it is said somewhere.
+            if let Ok(line) = json_lines([event])
+                && !tell(&line)
+                && let Event::Error { message, .. } = event
+            {
+                self.bar.line(&format!("error: {message}"));
             }
             return;
         }

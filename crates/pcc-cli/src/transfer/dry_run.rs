@@ -18,11 +18,11 @@ pub fn run(paths: &[PathBuf], selection: &Selection, strict: bool, reporter: &Re
             What::File { .. } => "file",
             What::Link { .. } => "link",
         };
-        reporter.event(&Event::Entry { name: Name::of(&entry.path), kind, size: entry.size() });
+        reporter.result(&Event::Entry { name: Name::of(&entry.path), kind, size: entry.size() })?;
     }
-    reporter.event(&Event::Total { files: source.manifest.files, bytes: source.manifest.bytes });
+    reporter.result(&Event::Total { files: source.manifest.files, bytes: source.manifest.bytes })?;
     for left_out in &source.left_out {
-        reporter.event(&Event::left_out(left_out));
+        reporter.result(&Event::left_out(left_out))?;
     }
     match source.left_out.len() {
         0 => Ok(()),

@@ -2,7 +2,7 @@
 
 use super::event::{Event, Snapshot};
 use crate::failure::{Context, Failure, Kind, Result};
-use crate::output::{hand_over, json_lines, leads_nowhere, show, write_secret};
+use crate::output::{hand_over, json_lines, leads_nowhere, show, tell, write_secret};
 use crate::peer::endpoint::shown;
 use crate::progress::{Look, Progress, Rates};
 use indicatif::HumanBytes;
@@ -78,21 +78,31 @@ impl Reporter {
             Event::Done { .. } | Event::Error { .. } => self.progress.clear(),
             _ => {}
         }
-        let Some(text) = event.text() else { return };
-        if let Event::Entry { .. } = event {
-            // Whoever stopped reading has seen enough.
-            let _ = show(&format!("{text}\n"));
-        } else {
+        if let Some(text) = event.text() {
             text.lines().for_each(|line| self.line(line));
         }
+    }
+
+    /// Reports an event that is the result of the command: what of it belongs on standard output must get there, unless nobody
+    /// reads it any more.
+    pub fn result(&self, event: &Event<'_>) -> Result<()> {
+        let written = match event.text() {
+            _ if self.json => json_lines([event]).map_err(io::Error::from).and_then(|line| show(&line)),
+            Some(text) if matches!(event, Event::Entry { .. }) => show(&format!("{text}\n")),
+            _ => {
+                self.event(event);
+                Ok(())
+            }
+        };
+        written.map_err(|e| Failure::new(Kind::Other, format!("cannot print the list: {e}")))
     }
 
     fn json(&self, event: &Event<'_>) {
         let Ok(line) = json_lines([Said { receiver: self.receiver.as_deref(), event }]) else { return };
         // A script that stopped reading is no reason to stop the transfer. What ends it is said somewhere.
-        let shown = show(&line);
+        let is_told = tell(&line);
         if let (Event::Error { .. }, Some(text)) = (event, event.text())
-            && (shown.is_err() || leads_nowhere())
+            && (!is_told || leads_nowhere())
         {
             self.line(&text);
         }

@@ -52,6 +52,37 @@ fn sources_are_looked_at_before_a_ticket_is_asked_for() {
 }
 
 #[test]
+fn a_list_that_cannot_be_printed_is_a_failure() {
+    let p = place();
+    let file = p.file("file", 10);
+    let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") else {
+        return println!("skipped: no /dev/full");
+    };
+    for options in [&["--dry-run"][..], &["--dry-run", "--json"]] {
+        let send = sender_command(&[&file], options).stdout(full.try_clone().unwrap()).output().unwrap();
+        assert_eq!(send.status.code(), Some(1), "{send:?}");
+        let said = String::from_utf8_lossy(&send.stderr);
+        assert!(said.contains("error: cannot print the list: No space left on device"), "{said}");
+    }
+}
+
+#[test]
+fn a_transfer_goes_on_if_its_events_cannot_be_printed() {
+    let p = place();
+    let file = p.file("file", 100_000);
+    let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") else {
+        return println!("skipped: no /dev/full");
+    };
+    let mut recv = receiver(&p.to, &[]);
+    let mut send = sender_command(&[&file], &["--json"]);
+    let send = send.env("PCC_TICKET", recv.ticket()).stdout(full).output().unwrap();
+    assert_eq!(send.status.code(), Some(0), "{send:?}");
+    let said = String::from_utf8_lossy(&send.stderr);
+    assert_eq!(said.matches("cannot write to standard output").count(), 1, "{said}");
+    recv.exits(0);
+}
+
+#[test]
 fn a_ticket_is_given_once() {
     let p = place();
     let file = p.file("file", 10);
