@@ -18,14 +18,19 @@ struct Kept {
     what: &'static str,
     /// What the other side knows it by, which is another when it is made anew.
     known_by: &'static str,
+    /// How the user says where it is.
+    named_by: &'static str,
 }
 
-const SENDER_KEY: Kept = Kept { what: "sender key", known_by: "name" };
-const IDENTITY: Kept = Kept { what: "identity", known_by: "ticket" };
+const SENDER_KEY: Kept =
+    Kept { what: "sender key", known_by: "name", named_by: "XDG_CONFIG_HOME or else HOME says where it is" };
+const IDENTITY: Kept = Kept {
+    what: "identity",
+    known_by: "ticket",
+    named_by: "--identity, or else XDG_CONFIG_HOME or HOME, says where it is",
+};
 /// Longer than any of these.
 const MAX_LEN: u64 = 64 << 10;
-/// Where the file of this user is.
-const PLACE: &str = "--identity, or else XDG_CONFIG_HOME or HOME, says where it is";
 
 /// The user's sender key; made if there is none yet. The second value says why it cannot be kept, if so.
 pub fn sender_key() -> Result<(Credentials, Option<String>)> {
@@ -97,7 +102,7 @@ fn open(path: &Path) -> std::io::Result<File> {
     OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path)
 }
 
-fn read<T: DeserializeOwned>(file: File, path: &Path, Kept { what, known_by }: Kept) -> Result<T> {
+fn read<T: DeserializeOwned>(file: File, path: &Path, Kept { what, known_by, named_by }: Kept) -> Result<T> {
     let shown = || format!("read the {what} {}", path.display());
     let unusable = |why: &str| Failure::new(Kind::Other, format!("cannot use the {what} {}: {why}", path.display()));
     let metadata = file.metadata().doing(shown)?;
@@ -105,14 +110,14 @@ fn read<T: DeserializeOwned>(file: File, path: &Path, Kept { what, known_by }: K
         return Err(unusable("it is no file; name another"));
     }
     if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(unusable(&format!("it belongs to another user; use one of your own: {PLACE}")));
+        return Err(unusable(&format!("it belongs to another user; use one of your own: {named_by}")));
     }
     let mut bytes = Vec::new();
     file.take(MAX_LEN).read_to_end(&mut bytes).doing(shown)?;
     // It may be anything that the user named by mistake: nothing may be said that makes them delete it.
     let key = match postcard::take_from_bytes(&bytes) {
         Ok((key, [])) => key,
-        _ => return Err(unusable(&format!("this is no {what} of pcc; name another file: {PLACE}"))),
+        _ => return Err(unusable(&format!("this is no {what} of pcc; name another file: {named_by}"))),
     };
     if metadata.mode() & 0o077 != 0 {
         let shown = path.display();
@@ -182,7 +187,7 @@ mod tests {
             for mode in [0o644, 0o600] {
                 std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
                 assert!(refused().contains("no sender key of pcc; name another"), "{}", refused());
-                assert!(!refused().contains("delete"), "{}", refused());
+                assert!(!refused().contains("delete") && !refused().contains("--identity"), "{}", refused());
             }
         }
         let (folder, fifo) = (dir.path().join("pcc"), dir.path().join("fifo"));
