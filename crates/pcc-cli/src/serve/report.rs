@@ -122,9 +122,9 @@ impl Line {
     }
 }
 
-/// Text from the network as it may be between quotes.
+/// Text from the network as it may be between quotes: nothing in it ends them.
 fn quoted(text: &str) -> String {
-    printable(text.as_bytes()).replace('"', "\\\"")
+    printable(text.as_bytes()).replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 /// Takes note of a response, and reports it when it has ended.
@@ -197,14 +197,14 @@ mod tests {
             peer: "192.0.2.7".parse().unwrap(),
             date: "Sun, 06 Nov 1994 08:49:37 GMT".into(),
             method: "GET".into(),
-            path: "/a\"b\u{1b}[2J".into(),
+            path: "/a\"b\u{1b}[2J\\".into(),
             version: "HTTP/3",
             status: 206,
             bytes: 1024,
             seconds: 0.25,
             complete: true,
         };
-        let expected = "192.0.2.7 - - [06/Nov/1994:08:49:37 +0000] \"GET /a\\\"b\\u{1b}[2J HTTP/3\" 206 1024 0.250";
+        let expected = r#"192.0.2.7 - - [06/Nov/1994:08:49:37 +0000] "GET /a\"b\\u{1b}[2J\\ HTTP/3" 206 1024 0.250"#;
         assert_eq!(line.text(), expected);
         line.complete = false;
         assert_eq!(line.text(), format!("{expected} -"));
