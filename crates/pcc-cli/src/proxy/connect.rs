@@ -132,6 +132,7 @@ async fn serve(program: TcpStream, from: SocketAddr, front: Arc<Front>, shared: 
     } else if let Some(place) = shared.refusals.take() {
         (place, shared.link.full())
     } else {
+        front.turn_away(&program);
         return shared.denied(from, Denied::head(Refusal::Full));
     };
     let way = match front.open(program, &link).await {
@@ -157,16 +158,21 @@ mod tests {
     use crate::proxy::credit::Memory;
     use crate::proxy::tests::{PATIENCE, ends};
     use crate::proxy::tunnel::Opener;
+    use std::io::ErrorKind;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    /// With no place for a connection, and so many for those that are told so.
+    fn full(link: Link, refusals: u32) -> Arc<Shared> {
+        let reporter = Arc::new(Reporter::new(true));
+        let udp = Arc::new(udp::Near::new(link.clone(), reporter.clone(), udp::IDLE));
+        Arc::new(Shared { link, places: Places::new(0), refusals: Places::new(refusals), udp, reporter })
+    }
 
     #[tokio::test]
     async fn who_finds_no_place_is_told() {
         let ends = ends().await;
         let (_known, link) = Link::new(Some(Opener::new(ends.near.clone(), Memory::new())));
-        let reporter = Arc::new(Reporter::new(true));
-        let udp = Arc::new(udp::Near::new(link.clone(), reporter.clone(), udp::IDLE));
-        let shared = Shared { link, places: Places::new(0), refusals: Places::new(1), udp, reporter };
-        let shared = Arc::new(shared);
+        let shared = full(link, 1);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let answer = async |front, request: &[u8]| {
             let mut program = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
@@ -186,5 +192,19 @@ mod tests {
         assert!(http.starts_with("HTTP/1.1 503 ") && http.contains("this side of the proxy"), "{http}");
         let socks = answer(Front::Socks, b"\x05\x01\x00\x05\x01\x00\x03\x06camera\x02\x2a").await;
         assert_eq!(socks[..4], [5, 0, 5, 1], "a general failure");
+    }
+
+    #[tokio::test]
+    async fn where_too_many_are_told_a_forward_is_reset() {
+        let (_known, link) = Link::new(None);
+        let shared = full(link, 0);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        for (front, is_reset) in [(Front::Forward("camera:554".parse().unwrap()), true), (Front::Socks, false)] {
+            let mut program = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+            let (accepted, from) = listener.accept().await.unwrap();
+            serve(accepted, from, Arc::new(front), shared.clone()).await;
+            let read = timeout(PATIENCE, program.read(&mut [0])).await.expect("it hangs");
+            assert_eq!(read.map_err(|e| e.kind()), if is_reset { Err(ErrorKind::ConnectionReset) } else { Ok(0) });
+        }
     }
 }

@@ -43,11 +43,17 @@ impl Front {
                     tunnel,
                 }))),
                 Err(refusal) => {
-                    // All that can be said without a protocol: a reset.
-                    let _ = program.set_zero_linger();
+                    self.turn_away(&program);
                     Err(Denied::target(target.clone(), refusal))
                 }
             },
+        }
+    }
+
+    /// Before a program's connection is closed that was told nothing: without a protocol, all that can be said is a reset.
+    pub fn turn_away(&self, program: &TcpStream) {
+        if let Front::Forward(_) = self {
+            let _ = program.set_zero_linger();
         }
     }
 }
