@@ -46,18 +46,26 @@ pub fn ticket_at_hand(file: Option<&Path>, printed_by: &str) -> anyhow::Result<S
             let read = File::open(path).and_then(|file| first_line(BufReader::new(file)));
             read.with_context(|| format!("can't read the ticket from {}", path.display()))
         }
-        (None, Ok(ticket)) => Ok(ticket),
+        (None, Ok(ticket)) => Ok(first_line(ticket.as_bytes())?),
         (None, Err(_)) => Err(usage(format!(
             "the ticket is missing: put what {printed_by} printed into {VARIABLE}, or into a file for --ticket-file"
         ))),
     }
 }
 
+/// The first line with anything in it, without the mark of the byte order that some editors begin a file with.
 fn first_line(from: impl BufRead) -> std::io::Result<String> {
-    let mut line = Vec::new();
-    from.take(MAX_LEN).read_until(b'\n', &mut line)?;
-    // What is no text is no ticket, which is said where it is parsed.
-    Ok(String::from_utf8_lossy(&line).into_owned())
+    let mut from = from.take(MAX_LEN);
+    loop {
+        let mut bytes = Vec::new();
+        let is_end = from.read_until(b'\n', &mut bytes)? == 0;
+        // What is no text is no ticket, which is said where it is parsed.
+        let text = String::from_utf8_lossy(&bytes);
+        let line = text.trim_start_matches('\u{feff}').trim();
+        if is_end || !line.is_empty() {
+            return Ok(line.to_owned());
+        }
+    }
 }
 
 /// Refuses a command line with a ticket in it, perhaps with a typo, before anything else could say what is wrong with it, and show it.
@@ -73,5 +81,20 @@ pub fn check_arguments(arguments: impl IntoIterator<Item = OsString>) -> anyhow:
     match arguments.into_iter().any(|argument| shows_one(&argument)) {
         true => Err(usage(NO_ARGUMENT)),
         false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ticket_is_the_first_line_with_anything_in_it() {
+        for text in ["pcc1a", "pcc1a\nb", " pcc1a\r\n\n", "\n\r\n  \npcc1a", "\u{feff}pcc1a\n", "\u{feff}\r\npcc1a"] {
+            assert_eq!(first_line(text.as_bytes()).unwrap(), "pcc1a", "{text:?}");
+        }
+        for text in ["", "\n", "\u{feff}\n\n"] {
+            assert_eq!(first_line(text.as_bytes()).unwrap(), "", "{text:?}");
+        }
     }
 }
