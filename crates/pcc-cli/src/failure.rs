@@ -147,9 +147,18 @@ impl<T> Context<T> for rustix::io::Result<T> {
     }
 }
 
-/// Text from the network as it may be shown: no control characters, no more than a line.
+/// So many characters of a text are shown.
+const SHOWN: usize = 1000;
+
+/// Text from the network as it may be shown: no control characters, no more than a line, and "…" where it is cut.
 pub fn printable(text: &[u8]) -> String {
-    String::from_utf8_lossy(text).chars().take(1000).flat_map(escape).collect()
+    let text = String::from_utf8_lossy(text);
+    let mut chars = text.chars();
+    let mut shown: String = chars.by_ref().take(SHOWN).flat_map(escape).collect();
+    if chars.next().is_some() {
+        shown.push('…');
+    }
+    shown
 }
 
 fn escape(c: char) -> impl Iterator<Item = char> {
@@ -183,5 +192,12 @@ mod tests {
     fn control_characters_do_not_reach_the_terminal() {
         assert_eq!(printable(b"a\x1b[2Jb\n"), "a\\u{1b}[2Jb\\u{a}");
         assert_eq!(printable("fi\u{202e}exe".as_bytes()), "fi\\u{202e}exe");
+    }
+
+    #[test]
+    fn a_text_that_is_cut_shows_it() {
+        let text = "ü".repeat(SHOWN);
+        assert_eq!(printable(text.as_bytes()), text);
+        assert_eq!(printable(format!("{text}x").as_bytes()), format!("{text}…"));
     }
 }
