@@ -106,8 +106,8 @@ impl Failure {
         Self::new(kind, format!("cannot {doing}: {error}"))
     }
 
-    /// All is done but for so many files, which were named before; so many of them can never be sent.
-    pub fn incomplete(files: usize, never: usize) -> Self {
+    /// So many files are there, and all is done but for so many, which were named before; so many of them can never be sent.
+    pub fn incomplete(there: usize, files: usize, never: usize) -> Self {
         let missing = if files == 1 { "one file".to_owned() } else { format!("{files} files") };
         let again = "send what is missing again, with a new ticket unless the receiver has --keep";
         let advice = match never {
@@ -115,7 +115,11 @@ impl Failure {
             never if never == files => "what cannot be sent can be left out with --exclude".to_owned(),
             never => format!("{again}; but {never} of it cannot be sent: leave that out with --exclude"),
         };
-        Self::new(Kind::Incomplete, format!("all is there but {missing}, named above; {advice}"))
+        let what = match there {
+            0 => format!("no file is there: {missing} did not arrive"),
+            _ => format!("all is there but {missing}"),
+        };
+        Self::new(Kind::Incomplete, format!("{what}, named above; {advice}"))
     }
 
     /// The user has stopped this side.
@@ -182,10 +186,21 @@ mod tests {
 
     #[test]
     fn what_can_never_be_sent_is_not_to_be_sent_again() {
-        let message = |files, never| Failure::incomplete(files, never).message;
+        let message = |files, never| Failure::incomplete(1, files, never).message;
         assert!(message(1, 0).contains("one file") && message(1, 0).contains("send what is missing again"));
         assert!(message(2, 2).contains("--exclude") && !message(2, 2).contains("again"), "{}", message(2, 2));
         assert!(message(3, 2).contains("missing again") && message(3, 2).contains("2 of it"), "{}", message(3, 2));
+    }
+
+    #[test]
+    fn it_is_not_said_that_all_is_there_if_nothing_is() {
+        let message = |there| Failure::incomplete(there, 1, 0).message;
+        assert!(
+            message(0).starts_with("no file is there: one file did not arrive, named above; send"),
+            "{}",
+            message(0)
+        );
+        assert!(message(1).starts_with("all is there but one file, named above; send"), "{}", message(1));
     }
 
     #[test]

@@ -263,7 +263,7 @@ impl Sender {
         let (there, missing) =
             (self.there + source.same_files(), missing.len() + changed.len() + source.left_out.len());
         self.reporter.event(&Event::Done { files, bytes, there, missing, moved, seconds, bits_per_second });
-        if missing > 0 { Err(Failure::incomplete(missing, source.left_out_for_good())) } else { Ok(()) }
+        if missing > 0 { Err(Failure::incomplete(files, missing, source.left_out_for_good())) } else { Ok(()) }
     }
 
     /// The source comes back, with what was learnt about it. An error means that it did not.

@@ -113,7 +113,7 @@ impl Summary {
 
     /// Whether nothing is missing.
     pub fn complete(&self) -> Result<()> {
-        if self.missing > 0 { Err(Failure::incomplete(self.missing, 0)) } else { Ok(()) }
+        if self.missing > 0 { Err(Failure::incomplete(self.files, self.missing, 0)) } else { Ok(()) }
     }
 }
 
