@@ -4,6 +4,7 @@ use super::abilities::times;
 use super::bitmap::Bitmap;
 use super::disk::Disk;
 use super::in_place::{Same, has_its_name, is_as_long, parent_dir, split, stay};
+use super::inodes;
 use super::manifest::{Entry, Manifest, PERMISSIONS, What};
 use super::rules::Rules;
 use super::staging::Staging;
@@ -69,7 +70,7 @@ pub fn prepare(
             }
             What::Link { target } => {
                 let made = rustix::fs::symlinkat(OsStr::from_bytes(target), &staging.data, &staged);
-                made.or_else(|e| if e == Errno::EXIST { Ok(()) } else { Err(e) })
+                made.or_else(|e| if e == Errno::EXIST { Ok(()) } else { Err(inodes::named(e.into(), &staging.data)) })
                     .doing(|| format!("make the link \"{}\" -> \"{}\"", entry.shown(), printable(target)))?;
             }
         }
@@ -124,7 +125,10 @@ pub fn publish(
                     let mode = take_over(staging, entry, rules, attempt.ours.contains(&index))?;
                     folders.push((entry, mode.map(given)));
                 }
-                Err(e) => return Err(Failure::io(format!("make the folder \"{}\"", entry.shown()), &e)),
+                Err(e) => {
+                    let error = inodes::named(e, &staging.destination);
+                    return Err(Failure::io(format!("make the folder \"{}\"", entry.shown()), &error));
+                }
             },
             _ if attempt.given_up.contains(&index) => {}
             _ if attempt.in_place.contains_key(&index) => {

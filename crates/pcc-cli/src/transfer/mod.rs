@@ -17,6 +17,7 @@ mod holes;
 #[cfg(test)]
 mod hostile_receiver;
 mod in_place;
+mod inodes;
 mod journal;
 mod keep;
 #[cfg(test)]

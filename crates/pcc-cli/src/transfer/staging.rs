@@ -3,6 +3,7 @@
 //! It holds the receiver's identity, the manifest, the journal of verified blocks and the data, and only its owner may look
 //! inside. Names in it are hashes: none from the network is used before a file is complete.
 
+use super::inodes;
 use super::journal::Journal;
 use super::manifest::Manifest;
 use super::staging_folder::{
@@ -240,7 +241,7 @@ impl Staging {
         let shown = || format!("prepare a transfer in {}", path.display());
         let mut private = DirBuilder::new();
         private.mode(0o700);
-        destination.create_dir_with(&name, &private).doing(shown)?;
+        destination.create_dir_with(&name, &private).map_err(|e| inodes::named(e, &destination)).doing(shown)?;
         Self::begin(destination, path, identity, name, kept)
     }
 
@@ -265,7 +266,7 @@ impl Staging {
         let shown = || format!("prepare a transfer in {}", path.display());
         let mut private = DirBuilder::new();
         private.mode(0o700);
-        folder.create_dir_with(DATA, &private).doing(shown)?;
+        folder.create_dir_with(DATA, &private).map_err(|e| inodes::named(e, &folder)).doing(shown)?;
         let data = folder.open_dir(DATA).doing(shown)?;
         let lock = private_file(&folder, IDENTITY).doing(shown)?;
         lock_soon(&lock).doing(shown)?;
@@ -349,7 +350,8 @@ impl Staging {
         let mut options = OpenOptions::new();
         options.create(true).read(true).append(true).mode(0o600);
         let shown = || format!("open the journal in {}", self.shown());
-        let file = self.folder.open_with(journal_name(manifest), &options).doing(shown)?.into_std();
+        let opened = self.folder.open_with(journal_name(manifest), &options);
+        let file = opened.map_err(|e| inodes::named(e, &self.folder)).doing(shown)?.into_std();
         Ok(Journal::new(file, self.shown()))
     }
 
@@ -428,7 +430,9 @@ fn sync(folder: &Dir) -> std::io::Result<()> {
 }
 
 fn private_file(folder: &Dir, name: &str) -> std::io::Result<File> {
-    folder.open_with(name, OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600))
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(true).mode(0o600);
+    folder.open_with(name, &options).map_err(|e| inodes::named(e, folder))
 }
 
 #[cfg(test)]

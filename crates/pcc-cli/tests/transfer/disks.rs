@@ -117,3 +117,26 @@ fn a_file_that_is_too_long_for_the_disk_is_named_before_anything_is_sent() {
         recv.exits(0);
     }
 }
+
+#[test]
+fn a_disk_without_inodes_is_named() {
+    let p = place();
+    let root = p.from.join("tree");
+    (0..20).for_each(|n| drop(write(root.join(n.to_string()), UNIX_EPOCH)));
+    for inodes in [2, 3, 12] {
+        let (at, options) = (p.to.join(inodes.to_string()), format!("nr_inodes={inodes}"));
+        let mounted =
+            mounted::alone().and_then(|()| Mounted::new("none".as_ref(), at, &["-t", "tmpfs", "-o", &options]));
+        let disk = match mounted {
+            Ok(disk) => disk,
+            Err(why) => return println!("skipped: {why}"),
+        };
+        let mut recv = receiver(&disk.at, &[]);
+        // With less there is not even a ticket.
+        if inodes == 12 {
+            sender(&[&root], &recv.ticket(), &[]).exits(9);
+        }
+        recv.exits(9);
+        assert!(recv.stderr().contains("no inodes left on the disk"), "{inodes}: {}", recv.stderr());
+    }
+}

@@ -13,6 +13,7 @@ use super::admission;
 use super::bitmap::Bitmap;
 use super::blocks;
 use super::in_place::{Same, may_stay};
+use super::inodes;
 use super::journal::{Journal, RESET};
 use super::manifest::{Entry, Manifest, What};
 use super::protocol::Record;
@@ -159,7 +160,7 @@ impl Store {
                 );
                 return Err(Failure::new(Kind::Other, message));
             }
-            self.open = Some((file, opened.doing(shown)?.into_std()));
+            self.open = Some((file, opened.map_err(|e| inodes::named(e, data)).doing(shown)?.into_std()));
         }
         match &self.open {
             Some((_, open)) => Ok(open),
