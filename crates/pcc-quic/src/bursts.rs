@@ -147,7 +147,7 @@ mod tests {
     fn bursts_that_fit_need_no_trial() {
         let mut bursts = Bursts::default();
         let outcome = |bursts: &mut Bursts, number: u64, lost: bool| {
-            bursts.on_outcome(Time::from_nanos(number * 100_000), number % 12 == 0, lost, 12.0, true);
+            bursts.on_outcome(Time::from_nanos(number * 100_000), number.is_multiple_of(12), lost, 12.0, true);
         };
         (0..12).for_each(|number| outcome(&mut bursts, number, false));
         assert_eq!(bursts.longest(), 16);
