@@ -87,7 +87,7 @@ pub struct Pcc {
     heard: Time,
     /// Since when nothing is heard, if the rate was cut for that: `heard` moves on with each cut.
     silent_since: Option<Time>,
-    /// What could be in flight when the last silence began: as much of what was [given up](Monitor::given_up) then doesn't count.
+    /// What could be in flight when the last silence began. Of what was [given up](Monitor::given_up) then, no more than this is made room for.
     before_silence: u64,
     /// Intervals that began before the brake was pulled last don't pull it again.
     braked: Time,

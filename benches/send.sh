@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Goodput and CPU of `pcc send` over loopback, for each controller, interleaved so that noise hits all alike.
-# Usage: benches/loopback.sh [MEGABYTES] [ROUNDS] [CONTROLLER...]     (default: 1074 5 cubic queue-target vivace-latency)
+# Goodput and processor time of `pcc send` and `pcc recv`, for each controller in turns, so that noise hits all alike.
+# Usage: benches/send.sh [MEGABYTES] [ROUNDS] [CONTROLLER...]     (default: 1074 5 cubic queue-target vivace-latency)
+# Over loopback, or as root over an emulated path, with the options of `pcc lab shell`:
+#   PATH_OPTIONS="--rate 100mbit --rtt 30ms --queue 375kB" benches/send.sh 250 7 cubic queue-target      (5 minutes)
 # The files lie in memory if /dev/shm is there. Read the ratios, not the absolute numbers.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,22 +12,30 @@ controllers=("${@:-cubic}")
 [ $# -gt 0 ] || controllers=(cubic queue-target vivace-latency)
 cargo build --release --quiet -p pcc-cli
 pcc=$PWD/target/release/pcc
+behind=()
+if [ -n "${PATH_OPTIONS:-}" ]; then
+    read -ra options <<<"$PATH_OPTIONS"
+    behind=("$pcc" lab shell "${options[@]}" --)
+fi
 dir=$(mktemp -d -p "$([ -d /dev/shm ] && echo /dev/shm || echo /tmp)")
 trap 'rm -rf "$dir"' EXIT
 head -c $((megabytes * 1000000)) /dev/urandom >"$dir/data"
+export pcc dir TIMEFORMAT='%R %U %S'
 
 one() { # CONTROLLER: prints Mbit/s, CPU seconds per GB of sender and of receiver
-    local ticket= TIMEFORMAT='%R %U %S'
-    rm -rf "$dir/in" "$dir/ticket"
+    rm -rf "$dir"/{in,host,ticket}
     mkdir "$dir/in"
-    { time "$pcc" recv "$dir/in" --from anyone --listen 127.0.0.1:0 >"$dir/ticket" 2>/dev/null; } 2>"$dir/recv.time" &
-    local receiver=$!
-    until ticket=$(grep -o 'pcc1[a-z0-9]*' "$dir/ticket" 2>/dev/null); do sleep 0.05; done
-    { time PCC_TICKET=$ticket "$pcc" send "$dir/data" --controller "$1" >/dev/null 2>&1; } 2>"$dir/send.time"
-    wait "$receiver"
+    controller=$1 "${behind[@]}" bash -c '
+        echo "${PCC_HOST:-127.0.0.1}" >"$dir/host"
+        until grep -qs "^pcc1" "$dir/ticket"; do sleep 0.05; done
+        { time "$pcc" send "$dir/data" --ticket-file "$dir/ticket" --controller "$controller" >/dev/null 2>&1; } 2>"$dir/send.time"' 2>/dev/null &
+    local sender=$!
+    until [ -s "$dir/host" ]; do sleep 0.05; done
+    { time "$pcc" recv "$dir/in" --from anyone --listen "$(cat "$dir/host"):0" >"$dir/ticket" 2>/dev/null; } 2>"$dir/recv.time"
+    wait "$sender"
     cmp -s "$dir/data" "$dir/in/data" || { echo "$1: the copy differs" >&2; exit 1; }
     awk -v mb="$megabytes" 'NR == FNR { real = $1; sender = $2 + $3; next }
-        { printf "%.0f %.2f %.2f\n", mb * 8 / real, sender * 1000 / mb, ($2 + $3) * 1000 / mb }' "$dir/send.time" "$dir/recv.time"
+        { printf "%.1f %.2f %.2f\n", mb * 8 / real, sender * 1000 / mb, ($2 + $3) * 1000 / mb }' "$dir/send.time" "$dir/recv.time"
 }
 
 for round in $(seq "$rounds"); do
