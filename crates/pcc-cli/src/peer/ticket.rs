@@ -53,6 +53,9 @@ impl FromStr for Ticket {
     fn from_str(text: &str) -> Result<Self> {
         let bad = |why| Failure::new(Kind::BadTicket, format!("this ticket cannot be read: {why}"));
         let text = text.trim().to_ascii_lowercase();
+        if text.is_empty() {
+            return Err(bad("it is empty; it should be the whole line that the other side printed"));
+        }
         if text.len() > MAX_LEN {
             return Err(bad("it is too long"));
         }
@@ -113,6 +116,12 @@ mod tests {
     fn other_versions_are_named() {
         assert_eq!("pcc2abc".parse::<Ticket>().unwrap_err().kind, Kind::Version);
         assert_eq!("hello".parse::<Ticket>().unwrap_err().kind, Kind::BadTicket);
+    }
+
+    #[test]
+    fn an_empty_one_is_called_empty() {
+        let empty = " \n".parse::<Ticket>().unwrap_err();
+        assert_eq!((empty.kind, empty.to_string().contains("it is empty")), (Kind::BadTicket, true));
     }
 
     #[test]
