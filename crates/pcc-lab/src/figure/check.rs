@@ -47,10 +47,10 @@ impl Plot {
 fn check(quantity: &Quantity<'_>, metric_key: &str, plan: &Plan) -> Result<(), Fault> {
     check_metric(metric_key, quantity.metric)?;
     for (key, flow) in [("flow", quantity.flow), ("over-flow", quantity.over_flow)] {
-        let known: Vec<&str> =
-            plan.cases.iter().flat_map(|case| &case.scenario.flow).map(|flow| flow.label()).collect();
-        if let Some(flow) = flow.filter(|flow| !known.contains(flow)) {
-            return Err(unknown(key, "flow", flow, known));
+        let known: Vec<String> = plan.cases.iter().flat_map(|case| case.scenario.flow_names()).collect();
+        let known = || known.iter().map(String::as_str);
+        if let Some(flow) = flow.filter(|flow| !known().any(|known| known == *flow)) {
+            return Err(unknown(key, "flow", flow, known()));
         }
     }
     for (key, table) in [("where", Some(quantity.only)), ("over", quantity.over)] {

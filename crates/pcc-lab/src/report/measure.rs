@@ -26,7 +26,8 @@ impl RunReport {
             .flow
             .iter()
             .zip(groups)
-            .map(|(flow, range)| {
+            .zip(scenario.flow_names())
+            .map(|((flow, range), name)| {
                 Group {
                     outcomes: &outcome.flows[range.clone()],
                     all: &outcome.flows,
@@ -35,7 +36,7 @@ impl RunReport {
                     links,
                     route: route(flow),
                 }
-                .report(flow.label(), &flow.controller)
+                .report(name, &flow.controller)
             })
             .collect();
         RunReport {
@@ -102,7 +103,7 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    fn report(&self, name: &str, controller: &str) -> FlowReport {
+    fn report(&self, name: String, controller: &str) -> FlowReport {
         let sum = |part: fn(&FlowOutcome) -> u64| self.outcomes.iter().map(part).sum::<u64>();
         let (sent, time) = (sum(|flow| flow.sent), self.time());
         let of_sent = |part: u64| part as f64 / sent.max(1) as f64;
@@ -127,7 +128,7 @@ impl Group<'_> {
         let [start, end] = [time.0, time.1].map(|time| time.since(Time::ZERO));
         let middle = start + (end - start) / 2;
         FlowReport {
-            name: name.to_owned(),
+            name,
             controller: controller.to_owned(),
             count: self.outcomes.len(),
             goodput,

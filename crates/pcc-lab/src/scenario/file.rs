@@ -6,6 +6,7 @@ use super::link::Link;
 use super::sweep::Sweep;
 use crate::quantity::read;
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::time::Duration;
 use toml::Table;
 
@@ -45,6 +46,27 @@ pub struct Scenario {
     pub quick: Table,
     /// What the runs are compared with, which [`figure`](crate::figure) reads.
     pub figure: Option<Table>,
+}
+
+impl Scenario {
+    /// What tables call each `[[flow]]`, no two the same: its name, or else that of its command or its controller, with a number where a flow
+    /// before it, or one that was given a name, is called so already: `cubic`, `cubic-2`, `cubic-3`.
+    pub fn flow_names(&self) -> Vec<String> {
+        let mut taken: BTreeSet<String> = self.flow.iter().filter_map(|flow| flow.name.clone()).collect();
+        let name = |flow: &Flow| {
+            if let Some(name) = &flow.name {
+                return name.clone();
+            }
+            let mut name = flow.label().to_owned();
+            let mut number = 1;
+            while !taken.insert(name.clone()) {
+                number += 1;
+                name = format!("{}-{number}", flow.label());
+            }
+            name
+        };
+        self.flow.iter().map(name).collect()
+    }
 }
 
 fn one() -> u32 {

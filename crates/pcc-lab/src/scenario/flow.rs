@@ -15,7 +15,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Flow {
-    /// What tables call it; the name of the command or the controller if it isn't given.
+    /// What tables call it; see [`Scenario::flow_names`](super::Scenario::flow_names) if it isn't given.
     pub name: Option<String>,
     /// The congestion controller; of a command, what stands for it in the simulator.
     #[serde(default)]
@@ -112,7 +112,7 @@ pub struct OnOff {
 pub(super) const MAX_FLOWS: u32 = 10_000;
 
 impl Flow {
-    /// What tables call it.
+    /// Its name, or else that of its command or its controller, which other flows may have, too.
     pub fn label(&self) -> &str {
         let command = self.command.as_ref().and_then(|command| command.split_whitespace().next());
         self.name.as_deref().or(command).unwrap_or(&self.controller)

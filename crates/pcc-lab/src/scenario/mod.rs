@@ -26,6 +26,7 @@ mod host;
 mod kernel;
 mod layout;
 mod link;
+mod marks;
 mod plan;
 mod routes;
 mod stack;

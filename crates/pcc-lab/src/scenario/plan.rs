@@ -2,6 +2,7 @@
 
 use super::error::{ScenarioError, with_meant};
 use super::file::Scenario;
+use super::marks;
 use super::sweep::{self, Point, Sweep};
 use super::undone;
 use crate::controller::UtilitySpec;
@@ -138,6 +139,7 @@ impl Plan {
             Ok(Case { labels, settings, scenario, folder: folder.clone() })
         };
         let cases = combinations(&axes).iter().map(case).collect::<Result<Vec<_>, ScenarioError>>()?;
+        marks::check(&scenario, &cases)?;
         Ok(Plan { scenario, cases })
     }
 }

@@ -107,6 +107,24 @@ fn a_queue_marks_as_its_kind_can() {
 }
 
 #[test]
+fn hosts_with_ecn_need_a_queue_that_marks_and_a_controller_that_takes_marks() {
+    let with = |queues: &str, flows: &str| {
+        let text = SCENARIO.replace("\"30kB\", \"60kB\"", queues).replace("[[flow]]", "[[flow]]\necn = true");
+        plan(&text.replace("[\"cubic\", \"vivace-latency\"]", flows), &[])
+    };
+    let codel = "{ kind = \"codel\", limit = \"60kB\", ecn = true }";
+    let some = format!("\"30kB\", {{ label = \"marks\", \"link.queue\" = {codel} }}");
+    assert!(with(&some, "[\"cubic\", \"bbr3\"]").is_ok(), "in one of the cases it has an effect");
+    let error = with("\"30kB\"", "[\"cubic\"]").unwrap_err();
+    assert_parts(
+        &error,
+        &["x.toml:11: flow.0.ecn: this has no effect where no queue of the route marks", "mark-above"],
+    );
+    let error = with(&some, "[\"bbr3\", \"vivace-latency\"]").unwrap_err();
+    assert_parts(&error, &["x.toml:11: flow.0.ecn: this has no effect where no controller takes marks; cubic and"]);
+}
+
+#[test]
 fn quantities_are_checked_where_they_stand() {
     let error = |line: &str| error_with("delay = \"10ms\"", line);
     assert_parts(&error("delay = 10"), &["line 7", "10 doesn't do; expected a duration such as \"30ms\""]);
@@ -358,6 +376,16 @@ fn flows_are_counted_from_0_and_have_names_of_their_own() {
     assert_parts(&plan(&two, &[]).unwrap_err(), &["x.toml:15: flow.1.name: another flow is called a, too"]);
     let two = two.replacen("name = \"a\"", "name = \"b\"", 1);
     assert_parts(&plan(&two, &[("flow.2.rtt", "50ms")]).unwrap_err(), &["the last one is flow.1"]);
+}
+
+#[test]
+fn flows_without_a_name_are_told_apart() {
+    let names = |flows: &str| plan(&SCENARIO.replace("[[flow]]", flows), &[]).unwrap().cases[0].scenario.flow_names();
+    let cubic = "[[flow]]\ncontroller = \"cubic\"\n";
+    assert_eq!(names(&format!("{cubic}{cubic}[[flow]]")), ["cubic", "cubic-2", "cubic-3"]);
+    let given = |name: &str| format!("{cubic}{cubic}[[flow]]\nname = \"{name}\"");
+    assert_eq!(names(&given("cubic")), ["cubic-2", "cubic-3", "cubic"], "a name that is given stays");
+    assert_eq!(names(&given("cubic-2")), ["cubic", "cubic-3", "cubic-2"]);
 }
 
 #[test]
