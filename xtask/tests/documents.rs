@@ -2,6 +2,8 @@
 
 use pcc::profiles;
 use pcc::utility::UtilityConfig;
+use pcc_lab::report::{EmulatorReport, RealReport};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -103,6 +105,51 @@ fn the_readme_has_what_quic_does_in_virtual_time() {
         for (measured, written) in measured.iter().zip(&written) {
             assert!((measured - written).abs() < 0.051, "README.md says {written}, {file} {measured}");
         }
+    }
+}
+
+/// The tables of docs/lab-json.md have the fields of a run's JSON, each in the section of its object, and no others.
+#[test]
+fn every_field_of_the_json_is_documented() {
+    let text = "duration = '1s'\n[[link]]\nrate = '10mbit'\nqueue = { kind = 'codel', limit = '30kB', ecn = true }\n\
+        [[flow]]\ncontroller = 'cubic'\necn = true\n[[sweep]]\nname = 'x'\nkey = 'link.delay'\nvalues = ['5ms']";
+    let plan = pcc_lab::scenario::Plan::parse("x.toml", text, &[]).unwrap();
+    let mut run = pcc_lab::run::simulate(&plan.cases[0], 1, false).unwrap();
+    run.flows[0].real = Some(RealReport {
+        payload: None,
+        sender_cpu_per_gb: None,
+        receiver_cpu_per_gb: None,
+        pacing_error: None,
+        burst_p99: 1,
+        errors: Vec::new(),
+    });
+    run.emulator = Some(EmulatorReport {
+        lateness_p50: 0.0,
+        lateness_p99: 0.0,
+        lateness_max: 0.0,
+        cpu: 0.0,
+        interface_drops: 0,
+        system_cpu_per_gb: None,
+        doubt: None,
+    });
+    let json = serde_json::to_value(&run).unwrap();
+    let flow = &json["flows"][0];
+    let objects = [
+        ("## A run", &json),
+        ("## `flows`", flow),
+        ("### `packets`", &flow["packets"]),
+        ("### `real`", &flow["real"]),
+        ("## `links`", &json["links"][0]),
+        ("## `emulator`", &json["emulator"]),
+    ];
+    let page = fs::read_to_string(root().join("docs/lab-json.md")).unwrap();
+    for (heading, object) in objects {
+        let section =
+            page.lines().skip_while(|line| *line != heading).skip(1).take_while(|line| !line.starts_with('#'));
+        let documented: BTreeSet<&str> =
+            section.filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
+        let fields: BTreeSet<&str> = object.as_object().expect("an object").keys().map(String::as_str).collect();
+        assert_eq!(documented, fields, "{heading}");
     }
 }
 

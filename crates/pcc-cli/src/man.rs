@@ -17,7 +17,7 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Where to write them.
+    /// Where to write them; the folder is made if it isn't there.
     #[arg(long, value_name = "DIR", default_value = "man")]
     out: PathBuf,
 }

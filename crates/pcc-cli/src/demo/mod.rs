@@ -97,7 +97,7 @@ pub struct Args {
     /// Print one JSON document on standard output instead of the table.
     #[arg(long)]
     json: bool,
-    /// Where to write the chart [default: pcc-demo-PATH.svg in the current directory].
+    /// Where to write the chart [default: pcc-demo-PATH.svg in the current directory]. Folders that aren't there are made.
     #[arg(long, value_name = "FILE.svg")]
     out: Option<PathBuf>,
 }

@@ -45,7 +45,7 @@ pub struct Args {
     /// Print a JSON document for each claim, one a line, on standard output instead of the tables; with --list, for each figure.
     #[arg(long)]
     json: bool,
-    /// Where to write figures/plots, figures/data and, if no ID is given, figures/README.md.
+    /// Where to write figures/plots, figures/data and, if no ID is given, figures/README.md; folders that aren't there are made.
     #[arg(long, value_name = "DIR", default_value = "pcc-figures")]
     out: PathBuf,
 }

@@ -16,16 +16,18 @@ pub struct Outputs {
     /// Print a JSON document for each run, one a line, on standard output instead of the table.
     #[arg(long)]
     pub json: bool,
-    /// Write runs.jsonl, table.txt, and plots of the runs over time (SVG) into this directory.
+    /// Write runs.jsonl, table.txt, and plots of the runs over time (SVG) into this directory, which is made if it isn't there.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Write all runs over time into this file, as CSV: goodput, wanted rate, round-trip time and queues for each tenth of a second.
+    /// Folders of it that aren't there are made.
     #[arg(long, value_name = "FILE")]
     pub series: Option<PathBuf>,
     /// In the table, add the least and the most of the seeds to each median.
     #[arg(long)]
     pub spread: bool,
     /// Write the table and the runs over time into this file: an HTML page to zoom and read, which needs no network and no other file.
+    /// Folders of it that aren't there are made.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }

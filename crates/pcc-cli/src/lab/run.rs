@@ -25,7 +25,7 @@ Exit codes:
 /// Runs a scenario and prints a table: medians over the seeds.
 ///
 /// A scenario is a TOML file that names links, flows with their controllers, and what changes from case to case; docs/scenarios.md describes all
-/// keys. The simulator runs in virtual time; the emulator carries real traffic of the kernel's TCP, of QUIC, and of programs, and takes as long as
+/// keys, and docs/lab-json.md what --json prints. The simulator runs in virtual time; the emulator carries real traffic of the kernel's TCP, of QUIC, and of programs, and takes as long as
 /// the scenario says.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]

@@ -49,7 +49,7 @@ pub struct Args {
     /// Print a JSON document for each trial, one a line, on standard output instead of the table.
     #[arg(long)]
     json: bool,
-    /// Write trials.jsonl, after each trial, and table.txt into this directory.
+    /// Write trials.jsonl, after each trial, and table.txt into this directory, which is made if it isn't there.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

@@ -16,13 +16,13 @@ const COLUMNS: [Column; 21] = [
     ("declared lost %", "loss", 100.0, 2),
     ("marked %", "marked", 100.0, 2),
     ("RTT mean ms", "rtt-mean", 1.0, 1),
-    ("p95", "rtt-p95", 1.0, 1),
+    ("RTT p95 ms", "rtt-p95", 1.0, 1),
     ("queueing mean ms", "queueing-mean", 1.0, 2),
-    ("p95", "queueing-p95", 1.0, 2),
+    ("queueing p95 ms", "queueing-p95", 1.0, 2),
     ("Jain", "jain", 1.0, 3),
     ("done", "completed", 1.0, 0),
     ("FCT median ms", "fct-median", 1.0, 0),
-    ("p95", "fct-p95", 1.0, 0),
+    ("FCT p95 ms", "fct-p95", 1.0, 0),
     ("stalled %", "stalled", 100.0, 1),
     ("converged s", "convergence", 1.0, 0),
     ("payload Mbit/s", "payload", 1.0, 2),
@@ -242,6 +242,12 @@ mod tests {
     fn runs(scenario: &str, seeds: std::ops::RangeInclusive<u64>) -> Vec<RunReport> {
         let plan = Plan::parse("x.toml", scenario, &[]).unwrap();
         seeds.map(|seed| simulate(&plan.cases[0], seed, false).unwrap()).collect()
+    }
+
+    #[test]
+    fn no_two_columns_are_called_the_same() {
+        let headings = std::collections::BTreeSet::from_iter(COLUMNS.map(|(heading, ..)| heading));
+        assert_eq!(headings.len(), COLUMNS.len(), "{headings:?}");
     }
 
     #[test]

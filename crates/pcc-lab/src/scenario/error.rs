@@ -76,7 +76,32 @@ impl ScenarioError {
     }
 }
 
-/// What serde says, such as "unknown field `dely`, expected one of `name`, `delay`", with what may have been meant.
+/// Required keys, each with what would be right.
+const REQUIRED: [(&str, &str); 21] = [
+    ("duration", "duration = \"60s\" at the top, before the first table"),
+    ("kind", "kind = \"codel\" to a queue, or kind = \"lines\" to a plot"),
+    ("limit", "limit = \"75kB\""),
+    ("rate", "rate = \"10mbit\""),
+    ("burst", "burst = \"30kB\""),
+    ("probability", "probability = \"1%\""),
+    ("delay", "delay = \"5ms\""),
+    ("every", "every = \"100ms\""),
+    ("length", "length = \"5ms\""),
+    ("at", "at = \"10s\""),
+    ("to-bad", "to-bad = 0.01"),
+    ("to-good", "to-good = 0.2"),
+    ("loss-bad", "loss-bad = 0.5"),
+    ("on", "on = \"1s\""),
+    ("off", "off = \"2s\""),
+    ("bitrate", "bitrate = \"30mbit\""),
+    ("chunk", "chunk = \"1s\""),
+    ("buffer", "buffer = \"4s\""),
+    ("name", "name = \"sender\""),
+    ("cases", "cases = 20"),
+    ("from", "from = { \"link.rate\" = [\"5mbit\", \"200mbit\"] }"),
+];
+
+/// What serde says, such as "unknown field `dely`, expected one of `name`, `delay`", with what may have been meant, or would be right.
 pub(super) fn with_meant(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     match quoted.next() {
@@ -84,7 +109,13 @@ pub(super) fn with_meant(message: &str) -> String {
             let meant = suggestion(unknown, &quoted.map(str::to_owned).collect::<Vec<_>>());
             message.replacen(&format!("`{unknown}`"), &format!("`{unknown}`{meant}"), 1)
         }
-        _ => message.to_owned(),
+        Some(missing) if message.starts_with("missing field") => {
+            match REQUIRED.iter().find(|(key, _)| *key == missing) {
+                Some((_, example)) => format!("{message}; add {example}, for example"),
+                None => format!("{message}; docs/scenarios.md says what it takes"),
+            }
+        }
+        _ => message.replace("expected u32", "expected a whole number, such as 2"),
     }
 }
 

@@ -4,10 +4,10 @@ use super::fault::Fault;
 use crate::link::{
     Aggregation, Capacity, Change, Limit, Loss, PathConfig, Policer, QueueConfig, QueueKind, Reordering, Trace,
 };
-use crate::quantity::{read, read_option, read_or_table, read_range};
+use crate::quantity::{Quantity, read, read_option, read_or_table, read_range};
 use crate::stall::{Stalling, Stalls};
 use pcc::{Rate, Time};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub struct Link {
     /// What routes call it.
     pub name: Option<String>,
     /// Its rate; without `rate`, `trace` and `lte` it takes no time.
-    #[serde(deserialize_with = "read_option")]
+    #[serde(deserialize_with = "read_rate")]
     pub rate: Option<Rate>,
     /// A file in Mahimahi's format, relative to the scenario, instead of a rate.
     pub trace: Option<PathBuf>,
@@ -53,6 +53,26 @@ pub struct Link {
     pub schedule: Vec<Change>,
     /// Random changes at regular times.
     pub vary: Option<Vary>,
+}
+
+/// A rate from the start on.
+struct LinkRate(Rate);
+
+impl Quantity for LinkRate {
+    const EXPECTED: &'static str = Rate::EXPECTED;
+
+    fn from_text(text: &str) -> Result<LinkRate, String> {
+        Rate::from_text(text).map(LinkRate).map_err(|error| match text.parse() {
+            Ok(Rate::ZERO) => {
+                format!("{error}; an outage is a change in the schedule, such as {{ at = \"10s\", rate = \"0mbit\" }}")
+            }
+            _ => error,
+        })
+    }
+}
+
+fn read_rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rate>, D::Error> {
+    Ok(read_option(deserializer)?.map(|LinkRate(rate)| rate))
 }
 
 /// `vary = { every = "5s", rate = ["10mbit", "100mbit"] }`: what is given is drawn anew, uniformly, each time.

@@ -70,7 +70,7 @@ fn a_queue_is_a_limit_or_a_kind_and_a_limit() {
         &error("queue = { kind = \"red\", limit = \"30kB\" }"),
         &["line 8", "unknown variant `red`", "`codel`"],
     );
-    assert_parts(&error("queue = { kind = \"codel\" }"), &["line 8", "missing field `limit`"]);
+    assert_parts(&error("queue = { kind = \"codel\" }"), &["line 8", "missing field `limit`; add limit = \"75kB\""]);
     assert_parts(&error("queue = \"30\""), &["line 8", "\"30\": the unit is missing; write for example 375kB"]);
     assert_parts(&error("queue = []"), &["line 8", "expected a queue limit such as \"75kB\" or \"50 packets\""]);
 }
@@ -137,7 +137,7 @@ fn quantities_are_checked_where_they_stand() {
         &["line 7", "2 doesn't do", "or 0.01"],
     );
     assert_parts(&error("aggregation = \"5\""), &["line 7", "the unit is missing; write for example 30ms"]);
-    assert_parts(&error("policer = { rate = \"1mbit\" }"), &["line 7", "missing field `burst`"]);
+    assert_parts(&error("policer = { rate = \"1mbit\" }"), &["line 7", "missing field `burst`; add burst = \"30kB\""]);
     assert_parts(&error("schedule = [{ at = \"x\" }]"), &["line 7", "this does not start with a number"]);
     assert_parts(&error("vary = { every = \"1s\", delay = [\"1ms\"] }"), &["line 7", "invalid length 1"]);
 }
@@ -203,8 +203,16 @@ fn mistakes_in_the_file_show_the_line() {
         &["line 7", "unknown field `dely`", "`delay`", "(did you mean \"delay\"?)"],
     );
     assert_parts(&error_with("10mbit", "10MB"), &["line 6", "rate =", "known are kbit, mbit or gbit"]);
+    assert_parts(
+        &error_with("controller =", "count = \"two\"\ncontroller ="),
+        &["line 11", "invalid type: string \"two\", expected a whole number, such as 2"],
+    );
+    assert_parts(&error_with("[[flow]]", "[[sweep]]\nvalues = [1]\n\n[[flow]]"), &["line 10", "`name`; add name = "]);
     assert_parts(&error_with("[[link]]", "[link]"), &["line 4", "two brackets, such as [[link]]"]);
-    assert_parts(&error_with("duration = \"2s\"", ""), &["missing field `duration`"]);
+    assert_parts(
+        &error_with("duration = \"2s\"", ""),
+        &["missing field `duration`; add duration = \"60s\" at the top"],
+    );
 }
 
 #[test]
@@ -432,5 +440,7 @@ fn a_link_may_stop_for_a_while() {
         &plan(&with("{ at = \"1s\", rate = \"1kbit\" }"), &[]).unwrap_err(),
         &["between 10kbit and 10gbit, or 0"],
     );
-    assert_parts(&error_with("\"10mbit\"", "\"0mbit\""), &["line 6", "a rate must be between 10kbit and 10gbit"]);
+    let hint = "a rate must be between 10kbit and 10gbit; an outage is a change in the schedule, such as { at =";
+    assert_parts(&error_with("\"10mbit\"", "\"0mbit\""), &["line 6", hint]);
+    assert!(!error_with("\"10mbit\"", "\"1kbit\"").contains("outage"));
 }

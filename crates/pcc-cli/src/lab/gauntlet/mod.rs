@@ -69,7 +69,7 @@ pub struct Args {
     /// Print a JSON document for each controller, one a line, on standard output instead of the table.
     #[arg(long)]
     json: bool,
-    /// Write results.jsonl, scores.jsonl, table.txt and index.html into this directory; with --case see there.
+    /// Write results.jsonl, scores.jsonl, table.txt and index.html into this directory, which is made if it isn't there; with --case see there.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Go on with the results in the directory, those of shards included.
