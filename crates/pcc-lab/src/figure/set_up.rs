@@ -2,7 +2,7 @@
 
 use crate::link::{Limit, Loss, QueueConfig};
 use crate::quantity::{show_bytes, show_duration, show_percent};
-use crate::scenario::{HostSpec, Link, Scenario, Sweep};
+use crate::scenario::{HostSpec, Link, QueueLimit, Scenario, Sweep};
 
 /// The most values of a sweep that are listed.
 const MAX_VALUES: usize = 16;
@@ -53,7 +53,7 @@ fn link(link: &Link) -> String {
     parts.into_iter().chain(others).flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn queue(QueueConfig { kind, limit, ecn, mark_above }: QueueConfig) -> String {
+fn queue(QueueConfig { kind, limit, ecn, mark_above }: QueueConfig<QueueLimit>) -> String {
     let size = |limit| match limit {
         Limit::Bytes(bytes) => show_bytes(bytes),
         Limit::Packets(packets) => format!("{packets} packets"),
@@ -62,7 +62,11 @@ fn queue(QueueConfig { kind, limit, ecn, mark_above }: QueueConfig) -> String {
         Some(threshold) => format!(" that marks above {}", size(threshold)),
         None => if ecn { " that marks" } else { "" }.to_owned(),
     };
-    format!("{} {}{marks}", size(limit), kind.words())
+    let limit = match limit {
+        QueueLimit::Fixed(limit) => size(limit),
+        QueueLimit::Bdp(multiple) => format!("{multiple} BDP"),
+    };
+    format!("{limit} {}{marks}", kind.words())
 }
 
 fn sweep(sweep: &Sweep) -> String {

@@ -47,11 +47,6 @@ impl Scenario {
         self.kernel.check().map_err(|(key, reason)| ScenarioError::at(format!("kernel.{key}"), reason))?;
         for (index, link) in self.link.iter().enumerate() {
             link.check(folder).map_err(|(key, reason)| ScenarioError::at(format!("link.{index}.{key}"), reason))?;
-            let (key, largest) = link.largest_packet();
-            if largest < self.packet_size.into() && !self.is_reverse(index) {
-                let reason = format!("a packet of {} bytes must fit, or nothing gets through", self.packet_size);
-                return Err(ScenarioError::at(format!("link.{index}.{key}"), reason));
-            }
             let late = |change: &Change| change.at >= Time::ZERO + self.duration;
             if let Some(change) = link.schedule.iter().position(late) {
                 return fault(&format!("link.{index}.schedule.{change}"), AT_END);
@@ -88,6 +83,15 @@ impl Scenario {
             }
             self.reverse(flow).map_err(at)?;
             self.reverse_delay(flow).map_err(at)?;
+        }
+        for (index, link) in self.link.iter().enumerate() {
+            let at = |key: &str, reason| ScenarioError::at(format!("link.{index}.{key}"), reason);
+            let queue = self.queue(index).map_err(|(key, reason)| at(key, reason))?;
+            let (key, largest) = link.largest_packet(queue);
+            if largest < self.packet_size.into() && !self.is_reverse(index) {
+                let reason = format!("a packet of {} bytes must fit, or nothing gets through", self.packet_size);
+                return Err(at(key, reason));
+            }
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! A link in a scenario.
 
 use super::fault::Fault;
+use super::queue::QueueLimit;
 use crate::link::{
     Aggregation, Capacity, Change, Limit, Loss, PathConfig, Policer, QueueConfig, QueueKind, Reordering, Trace,
 };
@@ -31,7 +32,7 @@ pub struct Link {
     pub delay: Duration,
     /// The queue: a size for a drop-tail queue, or a table. The default has no limit.
     #[serde(deserialize_with = "read_or_table")]
-    pub queue: Option<QueueConfig>,
+    pub queue: Option<QueueConfig<QueueLimit>>,
     /// A rate limit without a queue.
     pub policer: Option<Policer>,
     /// Random loss: a probability, or a table for bursts.
@@ -151,9 +152,9 @@ impl Link {
         Ok(())
     }
 
-    /// The largest packet that fits through its queue and its policer, after the key of the one that is narrower.
-    pub(super) fn largest_packet(&self) -> (&'static str, u64) {
-        let queue = self.queue.as_ref().map_or(u64::MAX, |queue| match queue.limit {
+    /// The largest packet that fits through its queue, as it comes out, and its policer, after the key of the one that is narrower.
+    pub(super) fn largest_packet(&self, queue: Option<QueueConfig>) -> (&'static str, u64) {
+        let queue = queue.map_or(u64::MAX, |queue| match queue.limit {
             Limit::Bytes(bytes) => bytes,
             Limit::Packets(packets) => packets.saturating_mul(u64::MAX),
         });
@@ -165,6 +166,13 @@ impl Link {
     pub(super) fn changes_in(&self, duration: Duration) -> u128 {
         let of = |every: Duration| duration.as_nanos() / every.as_nanos().max(1);
         self.vary.map_or(0, |vary| of(vary.every)) + self.pauses.as_ref().map_or(0, |pauses| 2 * of(pauses.every))
+    }
+
+    /// Its rate, if it has one that stays as it is.
+    pub(super) fn constant_rate(&self) -> Option<Rate> {
+        let changes = self.schedule.iter().any(|change| change.rate.is_some())
+            || self.vary.is_some_and(|vary| vary.rate.is_some());
+        self.rate.filter(|_| !changes)
     }
 
     /// Whether it has a rate, from the start or later.
@@ -181,13 +189,14 @@ impl Link {
         self.has_rate() || self.policer.is_some()
     }
 
-    /// The link for a run, with random choices from `rng`; `folder` is where the scenario's trace files are.
+    /// The link for a run, with this queue and random choices from `rng`; `folder` is where the scenario's trace files are.
     ///
     /// # Errors
     ///
     /// The key and the reason, when a trace can't be read.
     pub(super) fn build(
         &self,
+        queue: Option<QueueConfig>,
         folder: &Path,
         duration: Duration,
         rng: &mut fastrand::Rng,
@@ -206,7 +215,7 @@ impl Link {
         Ok(PathConfig {
             capacity,
             delay: self.delay,
-            queue: self.queue.unwrap_or(QueueConfig::from(u64::MAX)),
+            queue: queue.unwrap_or(QueueConfig::from(u64::MAX)),
             policer: self.policer,
             loss: self.loss.unwrap_or(Loss::from(0.0)),
             jitter: self.jitter,
@@ -219,7 +228,7 @@ impl Link {
 }
 
 /// Whether a queue of this kind can mark as it should.
-fn check_marking(queue: &QueueConfig) -> Result<(), Fault> {
+fn check_marking(queue: &QueueConfig<QueueLimit>) -> Result<(), Fault> {
     let fault = |key, reason: &str| Err((key, reason.to_owned()));
     match (queue.kind, queue.ecn, queue.mark_above) {
         (QueueKind::DropTail, true, _) => fault(

@@ -3,20 +3,17 @@
 use super::error::ScenarioError;
 use super::file::Scenario;
 use super::flow::Flow;
-use super::plan::Case;
 use pcc::Ecn;
 
 /// That each flow whose hosts have ECN turned on passes a queue that marks, in one of the cases at least, and that one of these flows takes
 /// marks. The others are beside it on such hosts, as flows are that get any controller from a sweep.
-pub(super) fn check(scenario: &Scenario, cases: &[Case]) -> Result<(), ScenarioError> {
+pub(super) fn check(scenario: &Scenario, cases: &[&Scenario]) -> Result<(), ScenarioError> {
     let fault = |index: usize, reason: &str| Err(ScenarioError::at(format!("flow.{index}.ecn"), reason.to_owned()));
     let mut unused = None;
     let mut is_used = false;
     for (index, flow) in scenario.flow.iter().enumerate() {
-        let on: Vec<(&Scenario, &Flow)> = cases
-            .iter()
-            .filter_map(|case| Some((&case.scenario, case.scenario.flow.get(index).filter(|flow| flow.ecn)?)))
-            .collect();
+        let on: Vec<(&Scenario, &Flow)> =
+            cases.iter().filter_map(|case| Some((*case, case.flow.get(index).filter(|flow| flow.ecn)?))).collect();
         if on.is_empty() {
             continue;
         }

@@ -139,7 +139,7 @@ impl Plan {
             Ok(Case { labels, settings, scenario, folder: folder.clone() })
         };
         let cases = combinations(&axes).iter().map(case).collect::<Result<Vec<_>, ScenarioError>>()?;
-        marks::check(&scenario, &cases)?;
+        marks::check(&scenario, &cases.iter().map(|case| &case.scenario).collect::<Vec<_>>())?;
         Ok(Plan { scenario, cases })
     }
 }

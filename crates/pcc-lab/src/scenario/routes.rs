@@ -1,12 +1,15 @@
-//! Which links a flow passes, how long the way back is, and when the flows of a group begin.
+//! Which links a flow passes, how long the way back is, what a queue on it holds, and when the flows of a group begin.
 
 use super::error::ScenarioError;
 use super::fault::{Fault, no_such};
 use super::file::Scenario;
 use super::flow::{Flow, MAX_FLOWS};
 use super::link::Link;
-use crate::link::PathConfig;
+use super::queue::QueueLimit;
+use crate::link::{Limit, PathConfig, QueueConfig};
+use crate::quantity::show_duration;
 use pcc::Time;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -58,11 +61,52 @@ impl Scenario {
         }
     }
 
+    /// The round trip of a flow with empty queues; of delays that change, the first counts.
+    pub(super) fn round_trip(&self, flow: &Flow) -> Result<Duration, Fault> {
+        let links = self.route(flow)?.into_iter().chain(self.reverse(flow)?);
+        Ok(links.map(|index| self.link[index].delay).sum::<Duration>() + self.reverse_delay(flow)?)
+    }
+
+    /// The queue of a link, by its index.
+    ///
+    /// # Errors
+    ///
+    /// When its limit is a multiple of a bandwidth-delay product that isn't one number.
+    pub(super) fn queue(&self, link: usize) -> Result<Option<QueueConfig>, Fault> {
+        let Some(QueueConfig { kind, limit, ecn, mark_above }) = self.link[link].queue else { return Ok(None) };
+        let limit = match limit {
+            QueueLimit::Fixed(limit) => limit,
+            QueueLimit::Bdp(multiple) => Limit::Bytes((multiple * self.bandwidth_delay_product(link)?).round() as u64),
+        };
+        Ok(Some(QueueConfig { kind, limit, ecn, mark_above }))
+    }
+
+    /// The bandwidth-delay product of a link and the flows that pass it, in bytes.
+    fn bandwidth_delay_product(&self, link: usize) -> Result<f64, Fault> {
+        let fault = |reason: &str| Err(("queue", format!("{reason}; write a size instead, such as \"75kB\"")));
+        let Some(rate) = self.link[link].constant_rate() else {
+            return fault("a multiple of the BDP needs a rate, and one that neither schedule nor vary changes");
+        };
+        // What is wrong with a route or a round trip is said of the flow.
+        let passes = |flow: &_| self.route(flow).is_ok_and(|route| route.contains(&link));
+        let passing = self.flow.iter().filter(|flow| passes(flow));
+        let round_trips: BTreeSet<_> = passing.filter_map(|flow| self.round_trip(flow).ok()).collect();
+        match (round_trips.first(), round_trips.last()) {
+            (Some(least), Some(most)) if least == most => Ok(rate.bytes_per_sec() * least.as_secs_f64()),
+            (Some(least), Some(most)) => fault(&format!(
+                "the round trips of the flows that pass differ, from {} to {}, and so does their BDP",
+                show_duration(*least),
+                show_duration(*most)
+            )),
+            _ => fault("no flow passes, so that there is no round trip for a BDP"),
+        }
+    }
+
     /// The links for a run, with random choices from `rng`; `folder` is where trace files are.
     pub(super) fn links(&self, folder: &Path, rng: &mut fastrand::Rng) -> Result<Vec<PathConfig>, ScenarioError> {
         let build = |(index, link): (usize, &Link)| {
             let at = |(key, reason): Fault| ScenarioError::at(format!("link.{index}.{key}"), reason);
-            link.build(folder, self.duration, rng).map_err(at)
+            self.queue(index).and_then(|queue| link.build(queue, folder, self.duration, rng)).map_err(at)
         };
         self.link.iter().enumerate().map(build).collect()
     }

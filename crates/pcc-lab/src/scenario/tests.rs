@@ -1,6 +1,6 @@
 //! What is wrong in a scenario is named with its place and with what would be right.
 
-use super::Plan;
+use super::{Plan, QueueLimit};
 use crate::link::{Limit, QueueConfig, QueueKind};
 use std::path::Path;
 use toml::Value;
@@ -61,10 +61,12 @@ fn a_queue_is_a_limit_or_a_kind_and_a_limit() {
     let queue = |queue: &str| plan(&SCENARIO.replacen("\"30kB\"", queue, 1), &[]).unwrap().scenario.link[0].queue;
     let kinds = ["drop-tail", "codel", "drr", "fq-codel"];
     for (name, kind) in kinds.into_iter().zip(QueueKind::ALL).chain([("fair-queue", &QueueKind::Drr)]) {
-        let config = QueueConfig::new(*kind, Limit::Packets(50));
+        let config = QueueConfig::new(*kind, QueueLimit::Fixed(Limit::Packets(50)));
         assert_eq!(queue(&format!("{{ kind = \"{name}\", limit = \"50 packets\" }}")), Some(config));
     }
-    assert_eq!(queue("\"30kB\""), Some(QueueConfig::from(30_000)));
+    let drop_tail = |limit| Some(QueueConfig::new(QueueKind::DropTail, limit));
+    assert_eq!(queue("\"30kB\""), drop_tail(QueueLimit::Fixed(Limit::Bytes(30_000))));
+    assert_eq!(queue("\"0.5 BDP\""), drop_tail(QueueLimit::Bdp(0.5)));
     let error = |queue| error_with("queue = \"30kB\"", queue);
     assert_parts(
         &error("queue = { kind = \"red\", limit = \"30kB\" }"),
@@ -72,7 +74,31 @@ fn a_queue_is_a_limit_or_a_kind_and_a_limit() {
     );
     assert_parts(&error("queue = { kind = \"codel\" }"), &["line 8", "missing field `limit`; add limit = \"75kB\""]);
     assert_parts(&error("queue = \"30\""), &["line 8", "\"30\": the unit is missing; write for example 375kB"]);
-    assert_parts(&error("queue = []"), &["line 8", "expected a queue limit such as \"75kB\" or \"50 packets\""]);
+    assert_parts(
+        &error("queue = []"),
+        &["line 8", "expected a queue limit such as \"75kB\", \"50 packets\" or \"0.5 BDP\""],
+    );
+}
+
+#[test]
+fn a_queue_can_be_a_multiple_of_what_the_link_carries_in_a_round_trip() {
+    let with = |flows: &str| SCENARIO.replace("\"60kB\"", "\"2 BDP\"").replace("[[flow]]", flows);
+    let limit = |text: &str| plan(text, &[]).map(|plan| plan.cases[2].lay_out(1).unwrap().links[0].queue.limit);
+    assert_eq!(limit(&with("[[flow]]")), Ok(Limit::Bytes(50_000)), "10 Mbit/s and 20 ms");
+    let codel = "{ label = \"x\", \"link.queue\" = { kind = \"codel\", limit = \"2bdp\" } }";
+    assert_eq!(limit(&with("[[flow]]\nrtt = \"30ms\"").replace("\"2 BDP\"", codel)), Ok(Limit::Bytes(75_000)));
+    let back = "[[link]]\nname = \"back\"\ndelay = \"50ms\"\n[[flow]]\nreverse = \"back\"";
+    assert_eq!(limit(&with(back).replace("link.queue", "link.bottleneck.queue")), Ok(Limit::Bytes(150_000)));
+    let other = "[[flow]]\ncontroller = \"cubic\"\nrtt = \"50ms\"\n[[flow]]";
+    let error = limit(&with(other)).unwrap_err();
+    assert_parts(&error, &["link.0.queue: the round trips", "from 20 ms to 50 ms", "write a size instead"]);
+    let changes = with("[[flow]]").replace("delay =", "schedule = [{ at = \"1s\", rate = \"5mbit\" }]\ndelay =");
+    assert_parts(&limit(&changes).unwrap_err(), &["link.0.queue: a multiple of the BDP needs a rate, and one"]);
+    assert_parts(
+        &limit(&with("[[flow]]").replace("2 BDP", "x BDP")).unwrap_err(),
+        &["\"x BDP\": this does not start with a number; write for example 0.5 BDP"],
+    );
+    assert_parts(&limit(&with("[[flow]]").replace("2 BDP", "0.01 BDP")).unwrap_err(), &["a packet of 1500 bytes"]);
 }
 
 #[test]

@@ -122,13 +122,13 @@ queues! {
 
 /// The queue before the bottleneck: `{ kind = "codel", limit = "75kB", ecn = true }`, or in short `"75kB"` for a drop-tail queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct QueueConfig {
+#[serde(deny_unknown_fields, rename_all = "kebab-case", bound = "L: Quantity")]
+pub struct QueueConfig<L = Limit> {
     /// What kind of queue it is.
     pub kind: QueueKind,
     /// How much it holds, the packet in service included.
     #[serde(deserialize_with = "read")]
-    pub limit: Limit,
+    pub limit: L,
     /// Whether CoDel and FQ-CoDel mark packets that can be marked, where they would drop them to keep the queue short (RFC 8289
     /// and 8290). What doesn't fit is dropped all the same.
     #[serde(default)]
@@ -139,12 +139,14 @@ pub struct QueueConfig {
     pub mark_above: Option<Limit>,
 }
 
-impl QueueConfig {
+impl<L> QueueConfig<L> {
     /// A queue that marks nothing.
-    pub fn new(kind: QueueKind, limit: Limit) -> QueueConfig {
+    pub fn new(kind: QueueKind, limit: L) -> QueueConfig<L> {
         QueueConfig { kind, limit, ecn: false, mark_above: None }
     }
+}
 
+impl QueueConfig {
     /// The limit in bytes for packets of `packet` bytes, with [`QueueKind::Drr`] that of each flow; `None` if it has none.
     pub fn limit_bytes(&self, packet: u64) -> Option<u64> {
         let bytes = match self.limit {
@@ -170,10 +172,10 @@ impl From<u64> for QueueConfig {
 }
 
 /// The limit of a drop-tail queue.
-impl Quantity for QueueConfig {
-    const EXPECTED: &'static str = Limit::EXPECTED;
+impl<L: Quantity> Quantity for QueueConfig<L> {
+    const EXPECTED: &'static str = L::EXPECTED;
 
-    fn from_text(text: &str) -> Result<QueueConfig, String> {
-        Limit::from_text(text).map(QueueConfig::from)
+    fn from_text(text: &str) -> Result<QueueConfig<L>, String> {
+        L::from_text(text).map(|limit| QueueConfig::new(QueueKind::DropTail, limit))
     }
 }
