@@ -139,7 +139,10 @@ impl Plan {
             Ok(Case { labels, settings, scenario, folder: folder.clone() })
         };
         let cases = combinations(&axes).iter().map(case).collect::<Result<Vec<_>, ScenarioError>>()?;
-        marks::check(&scenario, &cases.iter().map(|case| &case.scenario).collect::<Vec<_>>())?;
+        marks::check(&scenario, &cases.iter().map(|case| &case.scenario).collect::<Vec<_>>()).map_err(|error| {
+            let set = overrides.iter().find(|(key, _)| key.starts_with("flow.") && key.ends_with(".ecn"));
+            set.map_or(error.clone(), |(key, value)| error.set_by(None, key, value))
+        })?;
         Ok(Plan { scenario, cases })
     }
 }

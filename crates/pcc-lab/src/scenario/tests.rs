@@ -146,6 +146,8 @@ fn hosts_with_ecn_need_a_queue_that_marks_and_a_controller_that_takes_marks() {
         &error,
         &["x.toml:11: flow.0.ecn: this has no effect where no queue of the route marks", "mark-above"],
     );
+    let set = Plan::parse("x.toml", SCENARIO, &[("flow.ecn".to_owned(), Value::Boolean(true))]).unwrap_err();
+    assert_parts(&set.to_string(), &["x.toml with flow.ecn = true: flow.0.ecn: this has no effect"]);
     let error = with(&some, "[\"bbr3\", \"vivace-latency\"]").unwrap_err();
     assert_parts(&error, &["x.toml:11: flow.0.ecn: this has no effect where no controller takes marks; cubic and"]);
 }
