@@ -290,6 +290,17 @@ fn an_outage_with_a_full_queue_is_over_when_it_is() {
     }
 }
 
+/// After an outage of less than half a second the window soon is what it was: when it grew from what halvings and losses had left, the path carried a
+/// third of this for two seconds.
+#[test]
+fn a_short_outage_doesnt_cost_more_than_it_lasts() {
+    let scenario = "duration = '13s'\nmeasure-from = '10s'\n[[link]]\nrate = '100mbit'\ndelay = '10ms'\nqueue = '250kB'\n\
+                    schedule = [{ at = '10s', rate = '0mbit' }, { at = '10.45s', rate = '100mbit' }]\n[[flow]]\n\
+                    controller = 'queue-target'";
+    let goodput = run(scenario, 1).goodput;
+    assert!(goodput > 75.0, "{goodput} of 85 Mbit/s");
+}
+
 /// What others leave is taken soon, though loss beside them has capped the window: before such a cap was forgotten, 10 Mbit/s carried 5 in the ten seconds
 /// after cubic had gone, and 100 Mbit/s with a short queue 18 after bbr1 had.
 #[test]

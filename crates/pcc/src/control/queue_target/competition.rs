@@ -32,6 +32,13 @@ const YIELDED: f64 = 0.5;
 const ROUNDS_IF_YIELDED: f64 = 2.0;
 const LEFT: f64 = 0.25;
 const NOT_OF_MANY_PACKETS: f64 = 48.0;
+/// Others whose queue is empty again and again, each time before this many times the time between drains, leave none for a drain to find. If half of
+/// the window was given up in vain in so many such times in a row, each of at least so many round trips, the next one is drained as soon as that
+/// has happened, if so many packets are left.
+const SWING: f64 = 2.0;
+const SWINGS: u32 = 2;
+const SWING_ROUNDS: f64 = 4.0;
+const SWING_PACKETS: f64 = 6.0;
 /// This many drains in a row that don't empty the queue mean others: one that comes new may drain when its kind doesn't.
 const FAILURES: u32 = 3;
 /// It takes fewer of them for a flow that had given up most of its window in vain.
@@ -152,6 +159,8 @@ pub(super) struct Competition {
     /// Whether half of the window was given up in vain since the last drain.
     yielding: Yielding,
     yielded_in_vain: bool,
+    /// Times in a row in which others' queue came and went, and it was.
+    swings: u32,
     /// Whether most of it was, and the window before that.
     yielding_most: Yielding,
     most_in_vain: Option<f64>,
@@ -195,6 +204,7 @@ impl Competition {
             is_first: true,
             yielding: Yielding::to(YIELDED, 1),
             yielded_in_vain: false,
+            swings: 0,
             yielding_most: Yielding::to(LEFT, 1),
             most_in_vain: None,
             failures: 0,
@@ -339,13 +349,24 @@ impl Competition {
         self.mean += GAIN * difference;
         self.deviation += GAIN * (difference.abs().max(view.deviation) - self.deviation);
         if view.excess <= view.packet_time {
-            self.empty = view.now;
+            self.on_empty(view);
         }
         if self.beside_others {
             return self.on_round_beside_others(round, view);
         }
         self.on_round_alone(rise, view);
         Found::Nothing
+    }
+
+    /// The queue is empty, though no drain is under way.
+    fn on_empty(&mut self, view: &View) {
+        let was_there = view.now - core::mem::replace(&mut self.empty, view.now);
+        if was_there <= SWING_ROUNDS * view.rtt {
+            return;
+        }
+        let is_swing = self.yielded_in_vain && was_there <= SWING * self.time_between(view);
+        self.swings = if is_swing { self.swings.saturating_add(1) } else { 0 };
+        (self.yielding, self.yielded_in_vain) = (Yielding::to(YIELDED, 1), false);
     }
 
     fn on_drain_round(&mut self, view: &View) -> Found {
@@ -514,10 +535,18 @@ impl Competition {
         if self.most_in_vain.is_some() && !view.background_is_noise && view.window >= NOT_OF_MANY_PACKETS {
             return ROUNDS_IF_YIELDED * view.rtt;
         }
+        if self.swings >= SWINGS && self.yielded_in_vain && view.window >= SWING_PACKETS {
+            return ROUNDS_IF_YIELDED * view.rtt;
+        }
         let in_vain = self.yielded_in_vain && view.background_is_noise && view.window >= SMALL_WINDOW;
         if in_vain || (self.is_first && view.all_may_be_noise) {
             return ROUNDS_IN_NOISE * view.rtt;
         }
+        self.time_between(view)
+    }
+
+    /// The usual time between drains.
+    fn time_between(&self, view: &View) -> f64 {
         self.config.every.max(ROUNDS_BETWEEN * view.rtt)
     }
 }

@@ -471,7 +471,14 @@ impl RateControl for QueueTargetControl {
                     self.competition = Competition::new(self.config.drain, self.config.growth, window, now);
                 }
             }
-            Cut::Silence => {}
+            Cut::Silence => {
+                // A window of few packets is silent when all of them are lost, which tells nothing of the path.
+                let (window, now) = (filled.map_or(0.0, |filled| smaller(filled, self.loss.cap)), self.latest);
+                if !Loss::is_small(window, self.in_crowd(now)) {
+                    self.start = filled.map(|filled| Start::after_pause(self.config.start, filled));
+                    self.competition.cancel_drain();
+                }
+            }
             Cut::Idle => {
                 self.delay.after_pause();
                 self.restart(filled);

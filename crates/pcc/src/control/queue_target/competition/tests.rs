@@ -392,3 +392,28 @@ fn beside_others_a_longer_round_trip_is_no_reason_to_grow_more_slowly() {
     assert!((0.8..1.25).contains(&(long / short)), "{long} {short}");
     assert_eq!(longest, 25.0, "a quarter of the window");
 }
+
+/// In which of five times without a queue, each of 1.5 s, a drain begins, if at least half of the window is given up in each to a queue that comes,
+/// with so many packets at first.
+fn drains_in_swing(packets: f64) -> Option<u32> {
+    let mut competition = competition();
+    let round = Round { rate: 1.5e6, lost: 0, acked: 20, in_flight: 24_000 };
+    let mut now = 0.0;
+    (0..5).find(|_| {
+        (0..30).any(|step| {
+            let (excess, left) = if step < 3 { (0.0, 1.0) } else { (0.01, (1.0 - 0.05 * f64::from(step)).max(0.3)) };
+            let window = packets * left;
+            now += 0.05;
+            competition.on_batch(now, excess, 0.001, window);
+            let view = View { now, excess, in_crowd: false, window, ..view(0.05, 1.0, 0.0) };
+            competition.on_round(&round, &view);
+            competition.drain.is_some()
+        })
+    })
+}
+
+#[test]
+fn others_whose_queue_comes_and_goes_are_looked_for_while_it_is_there() {
+    assert_eq!(drains_in_swing(40.0), Some(SWINGS), "once or twice it may be chance");
+    assert_eq!(drains_in_swing(10.0), None, "too few packets are left");
+}
