@@ -34,9 +34,11 @@ const LEFT: f64 = 0.25;
 const NOT_OF_MANY_PACKETS: f64 = 48.0;
 /// Others whose queue is empty again and again, each time before this many times the time between drains, leave none for a drain to find. If half of
 /// the window was given up in vain in so many such times in a row, each of at least so many round trips, the next one is drained as soon as that
-/// has happened, if so many packets are left.
+/// has happened, if so many packets are left. It takes twice as many after each such drain that has emptied the queue, up to so many: flows of one kind
+/// with longer round trips let it swing as well.
 const SWING: f64 = 2.0;
-const SWINGS: u32 = 2;
+const SWINGS: u32 = 3;
+const MOST_SWINGS: u32 = 64;
 const SWING_ROUNDS: f64 = 4.0;
 const SWING_PACKETS: f64 = 6.0;
 /// This many drains in a row that don't empty the queue mean others: one that comes new may drain when its kind doesn't.
@@ -159,8 +161,9 @@ pub(super) struct Competition {
     /// Whether half of the window was given up in vain since the last drain.
     yielding: Yielding,
     yielded_in_vain: bool,
-    /// Times in a row in which others' queue came and went, and it was.
+    /// Times in a row in which others' queue came and went, and it was; and how many ask for a drain.
     swings: u32,
+    swings_to_drain: u32,
     /// Whether most of it was, and the window before that.
     yielding_most: Yielding,
     most_in_vain: Option<f64>,
@@ -205,6 +208,7 @@ impl Competition {
             yielding: Yielding::to(YIELDED, 1),
             yielded_in_vain: false,
             swings: 0,
+            swings_to_drain: SWINGS,
             yielding_most: Yielding::to(LEFT, 1),
             most_in_vain: None,
             failures: 0,
@@ -478,6 +482,9 @@ impl Competition {
     /// A drain has emptied the queue at `now`. Others, too, let their queue go now and then, and that may be while we drain: it takes two in a row.
     fn on_emptied(&mut self, now: f64) {
         self.failures = 0;
+        if self.swings >= self.swings_to_drain {
+            (self.swings, self.swings_to_drain) = (0, (2 * self.swings_to_drain).min(MOST_SWINGS));
+        }
         let once_more = core::mem::replace(&mut self.emptied, true);
         if !self.beside_others || once_more {
             (self.beside_others, self.empty) = (false, now);
@@ -498,6 +505,7 @@ impl Competition {
     fn judge_others(&mut self, drain: &Drain, others: bool, not_ours: bool, remains: f64, view: &View) -> Found {
         self.emptied = false;
         if not_ours {
+            self.swings_to_drain = SWINGS;
             (self.failures, self.remained) = (self.failures.saturating_add(1), drain.least().0);
         } else {
             self.failures = 0;
@@ -535,7 +543,7 @@ impl Competition {
         if self.most_in_vain.is_some() && !view.background_is_noise && view.window >= NOT_OF_MANY_PACKETS {
             return ROUNDS_IF_YIELDED * view.rtt;
         }
-        if self.swings >= SWINGS && self.yielded_in_vain && view.window >= SWING_PACKETS {
+        if self.swings >= self.swings_to_drain && self.yielded_in_vain && view.window >= SWING_PACKETS {
             return ROUNDS_IF_YIELDED * view.rtt;
         }
         let in_vain = self.yielded_in_vain && view.background_is_noise && view.window >= SMALL_WINDOW;

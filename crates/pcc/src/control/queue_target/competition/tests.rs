@@ -417,3 +417,17 @@ fn others_whose_queue_comes_and_goes_are_looked_for_while_it_is_there() {
     assert_eq!(drains_in_swing(40.0), Some(SWINGS), "once or twice it may be chance");
     assert_eq!(drains_in_swing(10.0), None, "too few packets are left");
 }
+
+#[test]
+fn a_drain_that_only_empties_the_queue_makes_the_next_one_rarer() {
+    let mut competition = competition();
+    let mut drained = |remains, swings| {
+        competition.swings = swings;
+        competition.drain = Some(ended(0.02, 0.02, remains, 25.0));
+        competition.end_drain(&view(0.04, 1.0, 0.0));
+        competition.swings_to_drain
+    };
+    assert_eq!(drained(0.0, SWINGS - 1), SWINGS, "it came for another reason");
+    assert_eq!([drained(0.0, SWINGS), drained(0.0, 2 * SWINGS)], [2 * SWINGS, 4 * SWINGS]);
+    assert_eq!(drained(0.015, 4 * SWINGS), SWINGS, "something stayed");
+}
