@@ -102,6 +102,11 @@ impl DeliveryRate {
         self.delivered
     }
 
+    /// Bytes declared lost so far.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
     /// Whether the application limits the rate.
     pub fn is_app_limited(&self) -> bool {
         self.app_limited_until.is_some()

@@ -45,8 +45,10 @@ const LARGE: f64 = 64.0;
 const CUTS: u32 = 2;
 /// The background may lose so many packets less than it should before the next one counts.
 const CREDIT: f64 = 2.0;
-/// Loss of this part is judged after two intervals.
+/// Loss of this part is judged after two intervals, and cut again and again: no path loses so much by itself.
 const HEAVY: f64 = 0.3;
+/// An experiment begins anew if this part more is lost than when it began, and more than by chance.
+const MORE: f64 = 0.03;
 /// The gain with which the background follows an epoch's loss; and one for less loss than by chance.
 const BACKGROUND_GAIN: f64 = 0.1;
 const LESS_LOSS_GAIN: f64 = 0.5;
@@ -341,6 +343,7 @@ impl Loss {
         match self.state {
             State::Watching => self.watch(&found, window, least),
             State::Cut(before) => self.judge_cut(&before, &found, window, least),
+            State::Waiting(before) if self.has_grown(&before, &found) => Some(self.begin_cut(&found, window, least)),
             State::Waiting(_) => None,
             State::Halved(before) => self.judge_half(&before, &found, least),
         }
@@ -348,13 +351,12 @@ impl Loss {
 
     /// More loss than the background, and than chance makes it, begins an experiment. Returns the window to jump to.
     fn watch(&mut self, found: &Outcome, window: f64, least: f64) -> Option<f64> {
-        let &Outcome { sent, loss, utility } = found;
+        let &Outcome { sent, loss, .. } = found;
         let deviation = libm::sqrt(self.background.max(1.0 / sent) * (1.0 - self.background) / sent);
         let significant = SIGNIFICANT * self.spread(window) * deviation;
         let excess = loss - self.background;
         if excess > self.config.excess + significant {
-            self.state = State::Cut(Before { window, loss, sent, utility, cuts: 1 });
-            return Some(self.limit((window * (1.0 - excess)).max(least)));
+            return Some(self.begin_cut(found, window, least));
         }
         // A little loss is background, unless the cap is where loss was found to be ours; what is less than that, and not by chance, shows at once.
         let gain = match excess {
@@ -366,6 +368,19 @@ impl Loss {
         None
     }
 
+    /// Cuts the window by the excess. Returns what that leaves.
+    fn begin_cut(&mut self, found: &Outcome, window: f64, least: f64) -> f64 {
+        let &Outcome { sent, loss, utility } = found;
+        self.state = State::Cut(Before { window, loss, sent, utility, cuts: 1 });
+        self.limit((window * (1.0 - (loss - self.background))).max(least))
+    }
+
+    /// Whether more is lost than before, so that this was only the beginning: a policer, say, lets a burst pass first.
+    fn has_grown(&self, before: &Before, found: &Outcome) -> bool {
+        let deviation = libm::sqrt(before.loss.max(1.0 / found.sent) * (1.0 - before.loss) / found.sent);
+        found.loss - before.loss > MORE + SIGNIFICANT * self.spread(before.window) * deviation
+    }
+
     /// The window was cut by the excess: did that help? If not, it is cut once more, or half of it is to be tried.
     fn judge_cut(&mut self, before: &Before, found: &Outcome, window: f64, least: f64) -> Option<f64> {
         let excess = before.loss - self.background;
@@ -374,8 +389,13 @@ impl Loss {
             self.keep(found.loss);
             return None;
         }
-        if Loss::is_large(before.window) && before.cuts < CUTS {
-            self.state = State::Cut(Before { cuts: before.cuts + 1, ..*before });
+        if self.has_grown(before, found) {
+            return Some(self.begin_cut(found, window, least));
+        }
+        let is_heavy = found.loss > HEAVY;
+        if is_heavy || (Loss::is_large(before.window) && before.cuts < CUTS) {
+            let excess = if is_heavy { found.loss - self.background } else { excess };
+            self.state = State::Cut(Before { cuts: before.cuts.saturating_add(1), ..*before });
             return Some(self.limit((window * (1.0 - excess)).max(least)));
         }
         self.state = State::Waiting(*before);

@@ -26,6 +26,29 @@ fn loss_that_falls_with_the_window_is_ours() {
 }
 
 #[test]
+fn heavy_loss_is_cut_until_it_goes() {
+    let mut control = Loss::new(LossConfig::default());
+    // A policer lets a burst pass first.
+    let window = send(&mut control, 40.0, 2, 26.0, 0.0);
+    assert!((25.0..27.0).contains(&window), "{window}");
+    let window = send(&mut control, window, 2, 17.0, 0.0);
+    assert!((16.0..18.0).contains(&window) && control.is_testing(), "{window}: as large a part as before");
+    send(&mut control, window, EPOCH_INTERVALS, 17.0, 0.0);
+    assert!(!control.is_testing() && control.background < 0.001, "{control:?}");
+}
+
+#[test]
+fn loss_that_grows_begins_another_experiment() {
+    let mut control = Loss::new(LossConfig::default());
+    let window = send(&mut control, 50.0, EPOCH_INTERVALS, 1e9, 0.1);
+    let window = send(&mut control, window, EPOCH_INTERVALS, 1e9, 0.1);
+    assert!(matches!(control.state, State::Waiting(_)), "{control:?}");
+    assert_eq!(send(&mut control, window, EPOCH_INTERVALS, 1e9, 0.11), window, "that may be chance");
+    let window = send(&mut control, window, EPOCH_INTERVALS, 36.0, 0.0);
+    assert!((35.0..37.0).contains(&window) && control.is_testing(), "{window}");
+}
+
+#[test]
 fn losses_in_bursts_vary_more() {
     let dispersion = |lost: &[u64]| {
         let mut epoch = Epoch::default();

@@ -1,17 +1,20 @@
 //! BBR, version 1: Cardwell, Cheng, Gunn, Yeganeh, Jacobson, "BBR: Congestion-Based Congestion Control", ACM Queue 2016 and
 //! CACM 2017; draft-cardwell-iccrg-bbr-congestion-control-00, whose sections are cited; and, where it differs, Linux
-//! `net/ipv4/tcp_bbr.c`: the pacing margin, the window for aggregated acknowledgements, and the end of a probing phase.
+//! `net/ipv4/tcp_bbr.c`: the pacing margin, the window for aggregated acknowledgements, the end of a probing phase, and the
+//! long-term estimate that detects policers.
 //!
-//! Left out: the long-term estimate that detects policers, and the reaction to a retransmission timeout, of which the
-//! contract tells nothing.
+//! Left out: the reaction to a retransmission timeout, of which the contract tells nothing.
 //!
 //! Marks (ECN) are ignored. Linux turns ECN on for a connection whatever its controller, so that packets of BBR can be marked:
 //! a queue that marks then has no means to slow it down.
+
+mod policer;
 
 use crate::parts::bbr::Flow;
 use crate::parts::delivery_rate::RateSample;
 use crate::parts::windowed_filter::WindowedMax;
 use pcc::{AckedPacket, CongestionControl, Ecn, LostPacket, Rate, SentPacket, Time};
+use policer::Policer;
 use std::time::Duration;
 
 /// 2/ln 2: the smallest gain that doubles the rate each round trip (4.3.2.1).
@@ -46,6 +49,7 @@ pub(crate) struct Bbr1 {
     flow: Flow,
     state: State,
     bandwidth: WindowedMax<Rate>,
+    policer: Policer,
     /// With the time from which on it is used.
     min_rtt: Option<(Duration, Time)>,
     /// Whether the batch before was in recovery.
@@ -61,6 +65,7 @@ impl Bbr1 {
             flow: Flow::new(HIGH_GAIN),
             state: State::Startup,
             bandwidth: WindowedMax::default(),
+            policer: Policer::default(),
             min_rtt: None,
             recovering: false,
             conserving: false,
@@ -69,6 +74,11 @@ impl Bbr1 {
 
     fn max_bandwidth(&self) -> Rate {
         self.bandwidth.get().unwrap_or(Rate::ZERO)
+    }
+
+    /// The rate to send at: that of a policer if there is one.
+    fn usable_bandwidth(&self) -> Rate {
+        self.policer.rate().unwrap_or_else(|| self.max_bandwidth())
     }
 
     /// Whether recovery or ProbeRTT has cut the window.
@@ -81,15 +91,16 @@ impl Bbr1 {
         match self.state {
             State::Startup => (HIGH_GAIN, HIGH_GAIN),
             State::Drain => (DRAIN_GAIN, HIGH_GAIN),
+            State::ProbeBandwidth { .. } if self.policer.rate().is_some() => (1.0, WINDOW_GAIN),
             State::ProbeBandwidth { phase, .. } => (CYCLE[phase], WINDOW_GAIN),
             State::ProbeRtt => (1.0, 1.0),
         }
     }
 
-    /// What `gain` bandwidth-delay products are in bytes, with `extra` and what bursts need (4.2.3.2).
-    fn inflight(&self, gain: f64, extra: u64) -> u64 {
+    /// What `gain` products of `bandwidth` and delay are in bytes, with `extra` and what bursts need (4.2.3.2).
+    fn inflight(&self, bandwidth: Rate, gain: f64, extra: u64) -> u64 {
         let Some((min_rtt, _)) = self.min_rtt else { return self.flow.initial_window() };
-        let product = (self.max_bandwidth() * gain).bytes_in(min_rtt).saturating_add(extra);
+        let product = (bandwidth * gain).bytes_in(min_rtt).saturating_add(extra);
         let probing = matches!(self.state, State::ProbeBandwidth { phase: 0, .. });
         let packets = if probing { 2 } else { 0 };
         product.saturating_add(3 * self.send_quantum() + packets * self.flow.mtu)
@@ -105,10 +116,15 @@ impl Bbr1 {
     }
 
     /// 4.1.1.
-    fn update_bandwidth(&mut self, sample: &RateSample) {
+    fn update_bandwidth(&mut self, now: Time, sample: &RateSample) {
         self.flow.rounds.update(sample.prior_delivered, self.flow.delivery.delivered());
-        if self.flow.rounds.ended {
+        let ended = self.flow.rounds.ended;
+        if ended {
             self.conserving = false;
+        }
+        let probing = matches!(self.state, State::ProbeBandwidth { .. });
+        if self.policer.on_batch(now, sample, &self.flow.delivery, ended, probing) {
+            self.probe_bandwidth(now);
         }
         if sample.counts(self.max_bandwidth()) {
             self.bandwidth.update(self.flow.rounds.count, sample.rate, BANDWIDTH_WINDOW);
@@ -120,7 +136,7 @@ impl Bbr1 {
         if self.state == State::Startup && self.flow.full_reached {
             self.state = State::Drain;
         }
-        if self.state == State::Drain && self.flow.delivery.in_flight() <= self.inflight(1.0, 0) {
+        if self.state == State::Drain && self.flow.delivery.in_flight() <= self.inflight(self.max_bandwidth(), 1.0, 0) {
             self.probe_bandwidth(now);
         }
     }
@@ -137,12 +153,13 @@ impl Bbr1 {
     /// 4.3.4.3.
     fn advance_cycle(&mut self, now: Time, sample: &RateSample) {
         let State::ProbeBandwidth { phase, since } = self.state else { return };
-        let gain = CYCLE[phase];
+        let gain = self.gains().0;
         let round_passed = self.min_rtt.is_some_and(|(rtt, _)| now.since(since) > rtt);
         let ends = if gain > 1.0 {
-            round_passed && (sample.newly_lost > 0 || sample.prior_in_flight >= self.inflight(gain, 0))
+            round_passed
+                && (sample.newly_lost > 0 || sample.prior_in_flight >= self.inflight(self.max_bandwidth(), gain, 0))
         } else if gain < 1.0 {
-            round_passed || sample.prior_in_flight <= self.inflight(1.0, 0)
+            round_passed || sample.prior_in_flight <= self.inflight(self.max_bandwidth(), 1.0, 0)
         } else {
             round_passed
         };
@@ -214,9 +231,10 @@ impl Bbr1 {
 
     /// The window to reach.
     fn target(&self) -> u64 {
-        let limit = self.max_bandwidth().bytes_in(AGGREGATION_LIMIT);
+        let bandwidth = self.usable_bandwidth();
+        let limit = bandwidth.bytes_in(AGGREGATION_LIMIT);
         let aggregation = if self.flow.full_reached { self.flow.aggregation.get().min(limit) } else { 0 };
-        self.inflight(self.gains().1, aggregation)
+        self.inflight(bandwidth, self.gains().1, aggregation)
     }
 }
 
@@ -224,7 +242,7 @@ impl CongestionControl for Bbr1 {
     fn on_packet_sent(&mut self, packet: &SentPacket) {
         if self.flow.on_sent(packet) {
             if matches!(self.state, State::ProbeBandwidth { .. }) {
-                self.flow.set_pacing_rate(self.max_bandwidth(), 1.0);
+                self.flow.set_pacing_rate(self.usable_bandwidth(), 1.0);
             }
             self.check_probe_rtt_done(packet.time);
         }
@@ -248,11 +266,11 @@ impl CongestionControl for Bbr1 {
             self.flow.set_initial_rate(rtt);
         }
         if sample.newly_acked > 0 {
-            self.update_bandwidth(&sample);
-            let bandwidth = self.max_bandwidth();
+            self.update_bandwidth(now, &sample);
+            let bandwidth = self.usable_bandwidth();
             self.flow.update_aggregation(now, sample.newly_acked, bandwidth, AGGREGATION_WINDOW);
             self.advance_cycle(now, &sample);
-            self.flow.check_full_pipe(bandwidth, &sample);
+            self.flow.check_full_pipe(self.max_bandwidth(), &sample);
             self.check_drain(now);
             self.update_min_rtt(now, &sample);
             self.flow.set_pacing_rate(bandwidth, self.gains().0);
