@@ -45,7 +45,7 @@ const LARGE: f64 = 64.0;
 const CUTS: u32 = 2;
 /// The background may lose so many packets less than it should before the next one counts.
 const CREDIT: f64 = 2.0;
-/// Loss of this part is judged after two intervals, and cut again and again: no path loses so much by itself.
+/// Loss of this part is judged after two intervals, and cut again and again: it is never taken for the background.
 const HEAVY: f64 = 0.3;
 /// An experiment begins anew if this part more is lost than when it began, and more than by chance.
 const MORE: f64 = 0.03;
@@ -309,6 +309,12 @@ impl Loss {
         if Loss::is_large(window) { libm::sqrt(self.dispersion) } else { 1.0 }
     }
 
+    /// By how much the loss of `sent` packets has to differ from `expected` so that it isn't by chance.
+    fn significant(&self, expected: f64, sent: f64, window: f64) -> f64 {
+        let deviation = libm::sqrt(expected.max(1.0 / sent) * (1.0 - expected) / sent);
+        SIGNIFICANT * self.spread(window) * deviation
+    }
+
     /// Whether loss fell by more than chance makes it fall.
     fn fell(&self, before: &Before, found: &Outcome) -> bool {
         let chance = libm::sqrt(before.loss * (1.0 - before.loss) * (1.0 / found.sent + 1.0 / before.sent));
@@ -352,8 +358,7 @@ impl Loss {
     /// More loss than the background, and than chance makes it, begins an experiment. Returns the window to jump to.
     fn watch(&mut self, found: &Outcome, window: f64, least: f64) -> Option<f64> {
         let &Outcome { sent, loss, .. } = found;
-        let deviation = libm::sqrt(self.background.max(1.0 / sent) * (1.0 - self.background) / sent);
-        let significant = SIGNIFICANT * self.spread(window) * deviation;
+        let significant = self.significant(self.background, sent, window);
         let excess = loss - self.background;
         if excess > self.config.excess + significant {
             return Some(self.begin_cut(found, window, least));
@@ -377,8 +382,7 @@ impl Loss {
 
     /// Whether more is lost than before, so that this was only the beginning: a policer, say, lets a burst pass first.
     fn has_grown(&self, before: &Before, found: &Outcome) -> bool {
-        let deviation = libm::sqrt(before.loss.max(1.0 / found.sent) * (1.0 - before.loss) / found.sent);
-        found.loss - before.loss > MORE + SIGNIFICANT * self.spread(before.window) * deviation
+        found.loss - before.loss > MORE + self.significant(before.loss, found.sent, before.window)
     }
 
     /// The window was cut by the excess: did that help? If not, it is cut once more, or half of it is to be tried.
