@@ -6,7 +6,7 @@
 //! | `delay`, `rounds` | how long is the queue, and what is delivered? |
 //! | `held_up` | how much of the delay is noise? |
 //! | `demand` | how many packets in the queue does the utility want? |
-//! | `window` | towards that number |
+//! | `window`, `settling` | towards that number, and just after start-up |
 //! | `loss` | is this loss ours? |
 //! | `competition`, `drain`, `view`, `others` | do others keep the queue full? |
 //! | `yielding`, `bandwidth_probe` | is more to be had? |
@@ -34,6 +34,7 @@ mod limits;
 mod loss;
 mod others;
 mod rounds;
+mod settling;
 mod start;
 mod view;
 mod window;
@@ -52,6 +53,7 @@ use delay::Delay;
 use limits::Pace;
 use loss::Loss;
 use rounds::{Round, Rounds};
+use settling::Settling;
 use start::{LONG_PATH, Seen, Start, Verdict};
 use window::{LEAST, Step, Window};
 use yielding::{Before, Yielding};
@@ -92,6 +94,7 @@ pub struct QueueTargetControl {
     /// The packets in the queue that the utility wants.
     wanted: f64,
     start: Option<Start>,
+    settling: Settling,
     loss: Loss,
     competition: Competition,
     yielding: Yielding,
@@ -123,6 +126,7 @@ impl QueueTargetControl {
             window: Window::new(LEAST),
             wanted: 1.0,
             start: Some(Start::new(config.start)),
+            settling: Settling::default(),
             loss: Loss::new(config.loss),
             competition: Competition::new(config.drain, config.growth, 0.0, 0.0),
             yielding: Yielding::default(),
@@ -237,6 +241,9 @@ impl QueueTargetControl {
             _ => self.filling(bandwidth),
         };
         self.jump(back.unwrap_or(filling), now);
+        if is_first && base <= LONG_PATH {
+            self.settling.begin();
+        }
         self.loss.start_over();
     }
 
@@ -368,6 +375,7 @@ impl QueueTargetControl {
             acked: packets,
             fastest: if self.delay.has_background() && !far { CAREFUL } else { FAST },
             known: if queue <= packet_time { self.pipe() } else { 0.0 },
+            room: self.settling.room(self.delay.base()) / self.packet,
             // Asked for only where it matters: this is once per acknowledgement.
             longer: if down { self.times_longer(queue) } else { 1.0 },
             gentle: down && self.delay.is_blurred(),
@@ -396,6 +404,9 @@ impl QueueTargetControl {
                 self.window.packets = larger(self.window.packets - unused, first_window);
             }
             self.delay.take_rise();
+            if self.probe.is_none() {
+                self.settling.on_start_round(self.rounds.fastest());
+            }
             match start.on_round(round, &seen, self.used) {
                 Verdict::Leave => self.leave_start(now),
                 Verdict::Noise => self.delay.learn_noise(),
@@ -410,6 +421,7 @@ impl QueueTargetControl {
         // Who wants less than a packet in the queue, or yields, leaves it to others to take that room first. But who yields gives back what it takes.
         let (wants, competes) = (self.wanted >= 1.0, self.config.competes);
         self.loss.on_round(has_room && (wants || !competes), self.delay.take_fall());
+        self.settling.on_round();
         self.window.on_round(has_room && wants && competes && self.loss.cap.is_infinite());
         if !self.used && !self.is_draining() {
             self.window.disuse(round.in_flight as f64 / self.packet);

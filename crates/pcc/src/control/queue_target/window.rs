@@ -38,6 +38,8 @@ pub(super) struct Window {
     empty: u32,
     /// Round trips in which it shows that the window has grown fast.
     fast: u32,
+    /// Whether it grew into the room that there was in this one.
+    grew: bool,
 }
 
 /// What a step towards a target depends on.
@@ -49,6 +51,8 @@ pub(super) struct Step {
     pub fastest: f64,
     /// The packets with which the path was full before; zero while there is a queue.
     pub known: f64,
+    /// The window up to which it doubles once a round trip has shown no queue.
+    pub room: f64,
     /// The round-trip time as a multiple of the one that the constants are made for. Down, the part of the way to the target in a round trip grows
     /// with its square: flows that see the same queue then give up the same part of their rate in the same time.
     pub longer: f64,
@@ -58,7 +62,7 @@ pub(super) struct Step {
 
 impl Window {
     pub fn new(packets: f64) -> Window {
-        Window { packets, velocity: 1.0, up: true, rounds: 0, before: packets, empty: 0, fast: 0 }
+        Window { packets, velocity: 1.0, up: true, rounds: 0, before: packets, empty: 0, fast: 0, grew: false }
     }
 
     /// Moves towards `target`.
@@ -71,7 +75,7 @@ impl Window {
         if up {
             let packets = larger(self.velocity, UP * (step.known - self.packets));
             let packets = larger(smaller(packets, self.packets * step.fastest), 1.0);
-            let packets = if step.known > 0.0 { larger(packets, self.packets * self.part_of_empty()) } else { packets };
+            let packets = if step.known > 0.0 { larger(packets, self.without_queue(step.room)) } else { packets };
             self.packets += packets * part;
         } else {
             let (excess, longer) = (self.packets - target, step.longer);
@@ -88,7 +92,14 @@ impl Window {
         self.fast > 0
     }
 
-    /// By which part of itself the window grows in a round trip since the queue has been empty for some.
+    /// By how many packets the window grows in a round trip since the queue has been empty for some, or at once up to the `room` there is.
+    fn without_queue(&mut self, room: f64) -> f64 {
+        let at_once = if self.empty > 0 { smaller(self.packets, room - self.packets) } else { 0.0 };
+        self.grew |= at_once > FAST_PART * self.packets;
+        larger(at_once, self.packets * self.part_of_empty())
+    }
+
+    /// The part of itself by which the window grows in a round trip since the queue has been empty for some.
     fn part_of_empty(&self) -> f64 {
         if self.empty < EMPTY_ROUNDS {
             return 0.0;
@@ -99,7 +110,8 @@ impl Window {
 
     /// A round trip has passed, which the window filled without a queue if it was `empty`.
     pub fn on_round(&mut self, empty: bool) {
-        self.fast = if self.part_of_empty() >= FAST_PART { FAST_ROUNDS } else { self.fast.saturating_sub(1) };
+        let grew_fast = core::mem::take(&mut self.grew) || self.part_of_empty() >= FAST_PART;
+        self.fast = if grew_fast { FAST_ROUNDS } else { self.fast.saturating_sub(1) };
         self.empty = if empty { self.empty.saturating_add(1) } else { 0 };
         let up = self.packets > self.before;
         self.before = self.packets;
@@ -130,7 +142,7 @@ mod tests {
 
     /// A step for so many acknowledged packets.
     fn step(acked: f64) -> Step {
-        Step { acked, fastest: 0.25, known: 0.0, longer: 1.0, gentle: false }
+        Step { acked, fastest: 0.25, known: 0.0, room: 0.0, longer: 1.0, gentle: false }
     }
 
     /// The window after each of so many round trips in which it is to grow, from 64,000 packets, which showed no queue if it was `empty`.
@@ -152,6 +164,26 @@ mod tests {
         assert_eq!(grown(after, true, 0.0), grown(after, false, 0.0), "not while there is a queue now");
         let last = grown(after + 3, true, 1.0) / grown(after + 2, true, 1.0);
         assert!((1.9..=2.0).contains(&last), "it doubles at most: {last}");
+    }
+
+    #[test]
+    fn after_a_round_trip_without_a_queue_it_doubles_up_to_the_room_there_is() {
+        // The window after a round trip, and whether that was fast.
+        let next = |empty: bool, known: f64, room: f64| {
+            let mut window = Window { empty: u32::from(empty), ..Window::new(64.0) };
+            for _ in 0..64 {
+                window.step(window.packets + 3.0, &Step { known, room, ..step(1.0) });
+            }
+            window.on_round(empty);
+            (window.packets, window.grew_fast())
+        };
+        let (doubled, fast) = next(true, 1.0, 1000.0);
+        assert!(fast && (120.0..=128.0).contains(&doubled), "{doubled}");
+        let (up_to_room, fast) = next(true, 1.0, 80.0);
+        assert!(fast && (72.0..=80.0).contains(&up_to_room), "{up_to_room}");
+        let as_usual = (next(true, 1.0, 0.0).0, false);
+        assert!(as_usual.0 < 66.0, "{as_usual:?}");
+        assert_eq!([next(true, 1.0, 60.0), next(false, 1.0, 1000.0), next(true, 0.0, 1000.0)], [as_usual; 3]);
     }
 
     #[test]
