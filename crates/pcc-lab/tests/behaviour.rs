@@ -301,6 +301,15 @@ fn a_short_outage_doesnt_cost_more_than_it_lasts() {
     assert!(goodput > 75.0, "{goodput} of 85 Mbit/s");
 }
 
+/// Transfers that overlap end their start-ups at a queue of all of them. What those leave that are done is taken at once: before it was, this mean was 369 ms.
+#[test]
+fn what_transfers_leave_is_taken_at_once() {
+    let scenario = "duration = '30s'\n[[link]]\nrate = '100mbit'\ndelay = '15ms'\nqueue = '1 BDP'\n\
+                    [[flow]]\ncontroller = 'queue-target'\nsize = '1MB'\nload = '40%'";
+    let mean = (1..=3).map(|seed| run(scenario, seed).flows[0].fct_mean.unwrap()).sum::<f64>() / 3.0;
+    assert!(mean < 340.0, "{mean} ms");
+}
+
 /// What others leave is taken soon, though loss beside them has capped the window: before such a cap was forgotten, 10 Mbit/s carried 5 in the ten seconds
 /// after cubic had gone, and 100 Mbit/s with a short queue 18 after bbr1 had.
 #[test]

@@ -51,7 +51,9 @@ mod tests {
     #[test]
     fn for_some_round_trips_the_path_has_the_room_that_the_first_packets_showed() {
         let mut settling = Settling::default();
-        [1e6, 2e6, f64::INFINITY, 1.5e6].map(|arrives| settling.on_start_round(arrives));
+        for arrives in [1e6, 2e6, f64::INFINITY, 1.5e6] {
+            settling.on_start_round(arrives);
+        }
         assert_eq!(settling.room(0.1), 0.0, "start-up isn't over");
         settling.begin();
         for round in 0..ROUNDS {
