@@ -2,6 +2,7 @@
 
 use crate::common::{Pcc, forge};
 use crate::support::{Near, connect, data, dial, echo, exchange, serve};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -119,7 +120,10 @@ fn a_bad_path_that_changes_carries_all() {
 #[test]
 fn an_outage_is_waited_for() {
     let (far, near, path) = apart();
-    let open = dial(near.forward);
+    let mut open = dial(near.forward);
+    // It is open to the target. The request for that is waited for ten seconds only, and may be sent again later than that after an outage.
+    open.write_all(b"?").unwrap();
+    open.read_exact(&mut [0]).unwrap();
     path.is_cut.store(true, Ordering::Relaxed);
     let sent = data(300_000, 9);
     let copy = sent.clone();
