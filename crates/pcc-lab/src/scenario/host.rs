@@ -67,6 +67,7 @@ struct Changes {
     #[serde(deserialize_with = "read_option")]
     bundle: Option<Duration>,
     sack_compression: Option<bool>,
+    receive_window: Option<bool>,
     initial_window: Option<u32>,
 }
 
@@ -179,6 +180,7 @@ impl HostSpec {
             thread: self.thread()?,
             bundle: self.changes.bundle.unwrap_or(if linux { GRO_TIME } else { Duration::ZERO }),
             sack_compression: self.changes.sack_compression.unwrap_or(linux),
+            receive_window: self.changes.receive_window.unwrap_or(linux),
             hides_delay: linux,
         };
         let acks = match self.base {

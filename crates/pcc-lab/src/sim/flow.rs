@@ -91,14 +91,11 @@ impl Flow {
         let stop = flow.stop.unwrap_or(end).min(end);
         let hosts = Hosts::new(&flow.sender, &flow.receiver, &mut rng);
         let pacer = Pacer::new(flow.sender.pacing, flow.start, rng);
-        let ends = Ends {
-            sender: Sender::new(flow.control, flow.ecn, source, flow.start, packet_bytes, flow.acks.max_delay, pacer),
-            receiver: Receiver::new(flow.acks, flow.receiver.sack_compression),
-            hosts,
-            player,
-            acks: VecDeque::new(),
-            requests: VecDeque::new(),
-        };
+        let receiver = Receiver::new(flow.acks, &flow.receiver);
+        let mut sender =
+            Sender::new(flow.control, flow.ecn, source, flow.start, packet_bytes, flow.acks.max_delay, pacer);
+        sender.edge = receiver.edge();
+        let ends = Ends { sender, receiver, hosts, player, acks: VecDeque::new(), requests: VecDeque::new() };
         Flow {
             route: flow.route,
             reverse: flow.reverse,
@@ -163,7 +160,7 @@ impl Flow {
         let arrived = std::mem::take(&mut hosts.inbox);
         hosts.receiver_took(now, arrived.len() as u32);
         let hides_delay = hosts.hides_delay;
-        ends.receiver.set_rtt(ends.sender.smoothed_rtt().unwrap_or_default());
+        ends.receiver.rtt = ends.sender.smoothed_rtt().unwrap_or_default();
         let mut due = ends.receiver.next_event().is_some_and(|due| due <= now);
         for Arrival { packet, queued, .. } in arrived {
             let (new, at_once) = self.ends.as_mut()?.receiver.take(now, &packet);

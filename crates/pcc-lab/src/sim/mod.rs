@@ -16,6 +16,7 @@ mod network;
 mod outcome;
 mod pacer;
 mod player;
+mod receive_window;
 mod receiver;
 mod rtt;
 mod sender;

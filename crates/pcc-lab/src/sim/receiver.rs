@@ -1,5 +1,7 @@
 //! The receiving end of a flow: what has arrived, and when that is acknowledged.
 
+use super::host::ReceiverHost;
+use super::receive_window::ReceiveWindow;
 use super::wire::Departure;
 use crate::link::Codepoint;
 use pcc::Time;
@@ -44,6 +46,8 @@ pub(super) struct Ack {
     pub receipts: u64,
     /// How long the newest of them waited for it.
     pub delay: Duration,
+    /// All segments below this one may be sent.
+    pub edge: u64,
 }
 
 #[derive(Debug)]
@@ -61,10 +65,15 @@ pub(super) struct Receiver {
     ack_due: Option<Time>,
     /// Of Linux's SACK compression, if it is on.
     compression: Option<Compression>,
+    /// How much may be sent; `None` for as much as the sender likes.
+    window: Option<ReceiveWindow>,
+    /// The round-trip time, once it is known.
+    pub rtt: Duration,
     /// All segments below this one have arrived.
     pub in_order: u64,
-    /// Those beyond it, from `in_order` on.
+    /// Those beyond it, from `in_order` on, and how many of them have.
     beyond: VecDeque<bool>,
+    held: u64,
 }
 
 /// Duplicate acknowledgements that are sent at once, the most that are put together, and for how long at most, or which share of a
@@ -79,15 +88,16 @@ struct Compression {
     /// Duplicate acknowledgements since data last arrived in order, those put together since the last one went.
     duplicates: u32,
     compressed: u32,
-    rtt: Duration,
 }
 
 impl Receiver {
-    pub fn new(policy: AckPolicy, sack_compression: bool) -> Receiver {
+    pub fn new(policy: AckPolicy, host: &ReceiverHost) -> Receiver {
         Receiver {
             policy,
             quick: policy.quick,
-            compression: sack_compression.then(Compression::default),
+            compression: host.sack_compression.then(Compression::default),
+            window: host.receive_window.then(ReceiveWindow::new),
+            rtt: Duration::ZERO,
             receipts: VecDeque::new(),
             forgotten: 0,
             acked: 0,
@@ -95,6 +105,7 @@ impl Receiver {
             ack_due: None,
             in_order: 0,
             beyond: VecDeque::new(),
+            held: 0,
         }
     }
 
@@ -115,8 +126,11 @@ impl Receiver {
         let waiting = self.forgotten + self.receipts.len() as u64 - self.acked;
         let before = self.in_order;
         let new = self.take_segment(segment);
+        if let (true, Some(window)) = (new, &mut self.window) {
+            window.on_segment(now, self.rtt, self.in_order, self.beyond.len() as u64, self.held);
+        }
         let (wait, at_once) = match &mut self.compression {
-            Some(compression) if new && self.in_order == before => compression.duplicate(),
+            Some(compression) if new && self.in_order == before => compression.duplicate(self.rtt),
             Some(compression) => {
                 compression.duplicates = 0;
                 (self.policy.max_delay, !new || self.in_order > before + 1)
@@ -134,11 +148,6 @@ impl Receiver {
         (new, due)
     }
 
-    /// Tells SACK compression the round-trip time.
-    pub fn set_rtt(&mut self, rtt: Duration) {
-        self.compression.iter_mut().for_each(|compression| compression.rtt = rtt);
-    }
-
     fn take_segment(&mut self, segment: u64) -> bool {
         let Some(offset) = segment.checked_sub(self.in_order) else { return false };
         if offset == 0 {
@@ -147,6 +156,7 @@ impl Receiver {
             while self.beyond.front() == Some(&true) {
                 self.beyond.pop_front();
                 self.in_order += 1;
+                self.held -= 1;
             }
             return true;
         }
@@ -154,7 +164,9 @@ impl Receiver {
         if self.beyond.len() <= offset {
             self.beyond.resize(offset + 1, false);
         }
-        !std::mem::replace(&mut self.beyond[offset], true)
+        let new = !std::mem::replace(&mut self.beyond[offset], true);
+        self.held += u64::from(new);
+        new
     }
 
     /// The acknowledgement of all that has arrived.
@@ -164,7 +176,12 @@ impl Receiver {
         self.compression.iter_mut().for_each(|compression| compression.compressed = 0);
         self.acked = self.forgotten + self.receipts.len() as u64;
         let newest = self.receipts.back()?;
-        Some(Ack { receipts: self.acked, delay: now.since(newest.time) })
+        Some(Ack { receipts: self.acked, delay: now.since(newest.time), edge: self.edge() })
+    }
+
+    /// All segments below this one may be sent.
+    pub fn edge(&self) -> u64 {
+        self.window.map_or(u64::MAX, |window| window.edge)
     }
 
     /// When [`on_time`](Self::on_time) wants to be called.
@@ -194,13 +211,13 @@ impl Receiver {
 
 impl Compression {
     /// A packet beyond a gap: how long its acknowledgement may wait, and whether it goes at once.
-    fn duplicate(&mut self) -> (Duration, bool) {
+    fn duplicate(&mut self, rtt: Duration) -> (Duration, bool) {
         if self.duplicates < DUPLICATES_AT_ONCE {
             self.duplicates += 1;
             return (Duration::ZERO, true);
         }
         self.compressed += 1;
-        (MAX_COMPRESSION.min(self.rtt / COMPRESSION_SHARE), self.compressed > MOST_COMPRESSED)
+        (MAX_COMPRESSION.min(rtt / COMPRESSION_SHARE), self.compressed > MOST_COMPRESSED)
     }
 }
 
@@ -216,27 +233,34 @@ mod tests {
         Departure { number, segment, bytes: 1500, ecn: Codepoint::NotEct, ends_burst: false }
     }
 
+    fn compressing() -> ReceiverHost {
+        ReceiverHost { sack_compression: true, ..ReceiverHost::default() }
+    }
+
     fn delayed() -> Receiver {
-        Receiver::new(AckPolicy { every: 2, ..AckPolicy::default() }, false)
+        Receiver::new(AckPolicy { every: 2, ..AckPolicy::default() }, &ReceiverHost::default())
     }
 
     #[test]
     fn every_second_packet_is_acknowledged_and_a_lone_one_later() {
         let mut receiver = delayed();
         assert_eq!(receiver.on_packet(at(0), &packet(0, 0)), (true, None));
-        let ack = Ack { receipts: 2, delay: Duration::ZERO };
+        let ack = Ack { receipts: 2, delay: Duration::ZERO, edge: u64::MAX };
         assert_eq!(receiver.on_packet(at(1), &packet(1, 1)), (true, Some(ack)));
         assert_eq!(receiver.next_event(), None);
         assert_eq!(receiver.on_packet(at(2), &packet(2, 2)), (true, None));
         assert_eq!(receiver.on_time(at(26)), None);
         assert_eq!(receiver.next_event(), Some(at(27)));
-        assert_eq!(receiver.on_time(at(27)), Some(Ack { receipts: 3, delay: Duration::from_millis(25) }));
+        assert_eq!(
+            receiver.on_time(at(27)),
+            Some(Ack { receipts: 3, delay: Duration::from_millis(25), edge: u64::MAX })
+        );
     }
 
     #[test]
     fn linux_waits_for_no_packet_at_the_beginning_and_at_the_end_of_a_burst() {
         let acknowledged = |policy, ends_burst| {
-            let mut receiver = Receiver::new(AckPolicy { every: 2, ..policy }, true);
+            let mut receiver = Receiver::new(AckPolicy { every: 2, ..policy }, &compressing());
             [0, 1, 2].map(|n| receiver.on_packet(at(n), &Departure { ends_burst, ..packet(n, n) }).1.is_some())
         };
         let (usual, all) = (AckPolicy::default(), [true; 3]);
@@ -276,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_later_acknowledgement_makes_up_for_a_lost_one() {
-        let mut receiver = Receiver::new(AckPolicy::default(), false);
+        let mut receiver = Receiver::new(AckPolicy::default(), &ReceiverHost::default());
         let acks: Vec<Ack> = (0..3).filter_map(|n| receiver.on_packet(at(n), &packet(n, n)).1).collect();
         let heard: Vec<u64> = std::iter::from_fn(|| receiver.report(&acks[2])).map(|receipt| receipt.number).collect();
         assert_eq!(heard, [0, 1, 2]);
@@ -287,8 +311,8 @@ mod tests {
     #[test]
     fn sacks_are_compressed_while_a_gap_is_open() {
         let us = |us: u64| Time::from_nanos(us * 1000);
-        let mut receiver = Receiver::new(AckPolicy { every: 2, ..AckPolicy::default() }, true);
-        receiver.set_rtt(Duration::from_millis(10));
+        let mut receiver = Receiver::new(AckPolicy { every: 2, ..AckPolicy::default() }, &compressing());
+        receiver.rtt = Duration::from_millis(10);
         receiver.on_packet(us(0), &packet(0, 0));
         let at_once: Vec<bool> = (2..8).map(|n| receiver.on_packet(us(100 + n), &packet(n, n)).1.is_some()).collect();
         assert_eq!(at_once, [true, true, true, false, false, false]);

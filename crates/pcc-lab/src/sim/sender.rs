@@ -51,6 +51,8 @@ pub(super) struct Sender {
     in_flight: u64,
     next_number: u64,
     next_segment: u64,
+    /// The receiver lets it send all segments below this one.
+    pub edge: u64,
     /// Segments that were lost and wait to be sent again.
     repeat: VecDeque<u64>,
     last_sent: Time,
@@ -89,6 +91,7 @@ impl Sender {
             in_flight: 0,
             next_number: 0,
             next_segment: 0,
+            edge: u64::MAX,
             repeat: VecDeque::new(),
             last_sent: start,
             largest_acked: None,
@@ -109,7 +112,8 @@ impl Sender {
     }
 
     fn may_send(&self) -> bool {
-        self.in_flight == 0 || self.in_flight + u64::from(self.packet_bytes) <= self.control.in_flight_cap()
+        let fits = self.in_flight == 0 || self.in_flight + u64::from(self.packet_bytes) <= self.control.in_flight_cap();
+        fits && (self.next_segment < self.edge || !self.repeat.is_empty())
     }
 
     /// Whether its packets can be marked.
@@ -170,6 +174,7 @@ impl Sender {
                 self.control.on_packet_acked(&acked);
             }
         }
+        self.edge = self.edge.max(ack.edge);
         self.detect_losses(now);
         self.control.on_batch_end(now);
         self.deferred = false;
@@ -284,7 +289,7 @@ impl Sender {
     fn next_waiting(&mut self, now: Time) -> Option<u64> {
         self.repeat.pop_front().or_else(|| {
             let segment = self.next_segment;
-            self.source.is_ready(now, segment).then(|| {
+            (segment < self.edge && self.source.is_ready(now, segment)).then(|| {
                 self.next_segment += 1;
                 segment
             })

@@ -171,8 +171,9 @@ impl Bbr1 {
     /// 4.3.5.
     fn update_min_rtt(&mut self, now: Time, sample: &RateSample) {
         let expired = self.min_rtt.is_some_and(|(_, since)| now.since(since) > MIN_RTT_WINDOW);
+        // Linux since 5.10 (1b9e2a8c99a5): one that is only as short doesn't put ProbeRTT off.
         if let Some(rtt) = sample.rtt
-            && (expired || self.min_rtt.is_none_or(|(min, _)| rtt <= min))
+            && (expired || self.min_rtt.is_none_or(|(min, _)| rtt < min))
         {
             self.min_rtt = Some((rtt, now));
         }

@@ -46,6 +46,8 @@ pub struct ReceiverHost {
     /// Linux's SACK compression: while a gap is open, after the third duplicate acknowledgement, one for all that arrives in 5 % of
     /// a round trip, at most 1 ms and 44 packets (`tcp_comp_sack_delay_ns`, `tcp_comp_sack_nr`; `__tcp_ack_snd_check`).
     pub sack_compression: bool,
+    /// The sender may send only so much beyond what has been read, as in TCP: the window of Linux, which grows with what a round trip brings in order.
+    pub receive_window: bool,
     /// The sender isn't told how long an acknowledgement was held back, as in TCP.
     pub hides_delay: bool,
 }

@@ -201,6 +201,7 @@ proptest! {
         pacing in any_pacing(),
         bundle in 0..2000u32,
         sack_compression: bool,
+        receive_window: bool,
         ends_of_bursts: bool,
         quick in 0..20u32,
         window in 1..200u64,
@@ -211,7 +212,7 @@ proptest! {
         let flow = FlowConfig {
             app: App::Transfer { bytes: 400 * 1460 },
             sender: SenderHost { pacing, thread: sender, initial_window: None },
-            receiver: ReceiverHost { thread: receiver, bundle: US * bundle, sack_compression, hides_delay: false },
+            receiver: ReceiverHost { thread: receiver, bundle: US * bundle, sack_compression, receive_window, hides_delay: false },
             acks: AckPolicy { every: 2, max_delay: 40 * MS, ends_of_bursts, quick },
             ..FlowConfig::bulk(Box::new(control.clone()), 15 * MS)
         };
