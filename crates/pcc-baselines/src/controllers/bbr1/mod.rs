@@ -1,7 +1,7 @@
 //! BBR, version 1: Cardwell, Cheng, Gunn, Yeganeh, Jacobson, "BBR: Congestion-Based Congestion Control", ACM Queue 2016 and
 //! CACM 2017; draft-cardwell-iccrg-bbr-congestion-control-00, whose sections are cited; and, where it differs, Linux
-//! `net/ipv4/tcp_bbr.c`: the pacing margin, the window for aggregated acknowledgements, the end of a probing phase, and the
-//! long-term estimate that detects policers.
+//! `net/ipv4/tcp_bbr.c`: the pacing margin, the window for aggregated acknowledgements, the end of a probing phase, what puts
+//! ProbeRTT off, and the long-term estimate that detects policers.
 //!
 //! Left out: the reaction to a retransmission timeout, of which the contract tells nothing.
 //!
