@@ -41,7 +41,8 @@ impl ReceiveWindow {
         }
     }
 
-    /// A new segment has come to a flow with the round-trip time `rtt`, zero as long as that isn't known. All below `in_order` are read; of the `beyond` segments after that, `held` have come.
+    /// A new segment has come to a flow with the round-trip time `rtt`, zero as long as that isn't known. All below `in_order` are read; of the
+    /// `beyond` segments after that, `held` have come.
     pub fn on_segment(&mut self, now: Time, rtt: Duration, in_order: u64, beyond: u64, held: u64) {
         if in_order == self.in_order {
             self.grow(self.read, beyond);
@@ -98,21 +99,34 @@ mod tests {
         assert!(windows.iter().zip(&rounds).all(|(window, sent)| *window > 2 * sent), "{windows:?}");
     }
 
+    /// After four round trips that doubled, the first `read` of the fifth's segments come in order, and `held` more behind a gap.
+    fn with_a_gap(read: u64, held: u64) -> (ReceiveWindow, u64) {
+        let mut window = ReceiveWindow::new();
+        after_rounds(&mut window, [10, 20, 40, 80]);
+        let in_order = 150 + read;
+        let now = Time::ZERO + 4 * RTT;
+        (151..=in_order).for_each(|n| window.on_segment(now, RTT, n, 0, 0));
+        (1..=held).for_each(|n| window.on_segment(now, RTT, in_order, n + 1, n));
+        (window, in_order)
+    }
+
     #[test]
     fn what_waits_for_a_gap_takes_room() {
-        let mut window = ReceiveWindow::new();
-        let before = *after_rounds(&mut window, [10, 20, 40, 80]).last().unwrap();
-        let (edge, in_order) = (window.edge, 150);
-        assert!(before > 160);
-        // The first packet of the next round trip is lost, and all of the window after it comes.
-        for n in 2..=before {
-            window.on_segment(Time::ZERO + 4 * RTT, RTT, in_order, n, n - 1);
-        }
-        assert!(window.edge < edge + before, "no further window");
-        let closed = window.edge;
-        // It comes at last. What it lets the program read begins the next measurement and doesn't end this one.
-        window.on_segment(Time::ZERO + 5 * RTT, RTT, in_order + before, 0, 0);
-        assert!(window.edge > closed);
-        assert!(window.read < before);
+        let edges = [600, 700].map(|held| with_a_gap(100, held).0.edge);
+        assert_eq!(edges[0], edges[1], "what waits takes the room that it makes");
+        assert!(with_a_gap(800, 0).0.edge > edges[0] + 600, "what is read makes room");
+    }
+
+    #[test]
+    fn what_a_filled_gap_lets_read_at_once_is_no_rate() {
+        let (mut window, in_order) = with_a_gap(100, 300);
+        let (read, now) = (window.read, Time::ZERO + 5 * RTT);
+        assert!(read < 100);
+        window.on_segment(now, RTT, in_order + 301, 0, 0);
+        assert_eq!(window.read, read);
+        // From then on it counts, for a round trip.
+        (2..=400).for_each(|n| window.on_segment(now, RTT, in_order + 300 + n, 0, 0));
+        window.on_segment(now + RTT, RTT, in_order + 701, 0, 0);
+        assert_eq!(window.read, 700);
     }
 }
