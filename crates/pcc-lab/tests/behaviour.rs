@@ -326,6 +326,20 @@ fn what_others_leave_is_taken() {
     }
 }
 
+/// Beside one TCP in a deep queue a flow takes about half: before drains told its share, it had 0.90 beside newreno, and 0.20 beside cubic.
+#[test]
+fn beside_one_tcp_a_flow_takes_about_half() {
+    for (link, other) in [("rate = '50mbit'\nqueue = '1MB'", "newreno"), ("rate = '100mbit'\nqueue = '1MB'", "cubic")] {
+        let scenario = format!(
+            "duration = '40s'\nmeasure-from = '10s'\n[[link]]\ndelay = '20ms'\n{link}\n[[flow]]\n\
+             controller = 'queue-target'\n[[flow]]\ncontroller = '{other}'\nstart = '0.1s'"
+        );
+        let run = run(&scenario, 1);
+        let share = run.flows[0].goodput / (run.flows[0].goodput + run.flows[1].goodput);
+        assert!((0.35..=0.65).contains(&share), "{share} beside {other}");
+    }
+}
+
 /// Beside a short queue, too, the window falls to what arrives as soon as it is too large: before it did, 4 % was lost in those ten seconds.
 #[test]
 fn what_others_leave_is_taken_with_little_loss() {

@@ -6,8 +6,10 @@ mod tests;
 
 use super::config::{DrainConfig, GrowthConfig};
 use super::drain::{Drain, Plan};
+use super::filter::Sums;
 use super::loss::{CROWDED, Loss};
 use super::rounds::Round;
+use super::share::{ALONE, Share};
 use super::view::{Found, View};
 use super::window::LEAST;
 use super::yielding::Yielding;
@@ -88,33 +90,18 @@ const HEAVY: f64 = 0.05;
 const OF_EXCESS: f64 = 0.5;
 /// A drain that took nothing away although it was deep is believed for this many drains.
 const BELIEVED: u32 = 7;
+/// A drain beside others leaves this part of the window at most: enough goes that the delay tells what share of the path this flow has.
+const PART_BESIDE_OTHERS: f64 = 0.7;
+/// Whose share of a path is less than this in drain after drain isn't alone.
+const SHARED: f64 = 0.5;
+/// Beside others the window takes so many times an equal share of the path with one other at most.
+const MOST_OF_SHARE: f64 = 1.1;
+/// Held there while the queue is empty for so many round trips in a row, nobody is left who would take the rest.
+const HELD_IN_VAIN: u32 = 8;
 /// This part of the additional packets remains in each round trip without competition.
 const FADE: f64 = 0.85;
 /// The gain with which the means over round trips follow.
 const GAIN: f64 = 0.25;
-
-/// Sums over what was seen in a round trip, in seconds.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    sum: f64,
-    squares: f64,
-    count: f64,
-}
-
-impl Sums {
-    fn add(&mut self, value: f64) {
-        (self.sum, self.squares, self.count) = (self.sum + value, self.squares + value * value, self.count + 1.0);
-    }
-
-    fn mean(&self) -> f64 {
-        self.sum / self.count.max(1.0)
-    }
-
-    fn deviation(&self) -> f64 {
-        let mean = self.mean();
-        if self.count < 1.0 { 0.0 } else { libm::sqrt((self.squares / self.count - mean * mean).max(0.0)) }
-    }
-}
 
 /// The smallest queue of late, in seconds, and when it was seen.
 #[derive(Clone, Copy, Debug)]
@@ -184,6 +171,11 @@ pub(super) struct Competition {
     pub rise: f64,
     /// Round trips since the additional packets were cut for loss.
     since_cut: u32,
+    /// What part of the path this flow has, and whether its window is held there.
+    share: Share,
+    held: bool,
+    /// Round trips up to now in which it was held there although the queue was empty.
+    held_in_vain: u32,
 }
 
 impl Competition {
@@ -221,6 +213,9 @@ impl Competition {
             unharmed: 0,
             rise: 0.0,
             since_cut: 0,
+            share: Share::default(),
+            held: false,
+            held_in_vain: 0,
         }
     }
 
@@ -238,6 +233,14 @@ impl Competition {
             rise: 0.0,
             ..*self
         };
+    }
+
+    /// What the window may be beside others, in bytes, for a flow of this weight and a round trip of so many seconds, of which `target` is wanted.
+    pub fn hold(&mut self, target: f64, weight: f64, seconds: f64) -> f64 {
+        let path = if self.beside_others { self.share.path_rate() } else { None };
+        let most = path.map_or(f64::INFINITY, |rate| MOST_OF_SHARE * weight / (1.0 + weight) * rate * seconds);
+        self.held = most < target;
+        smaller(target, most)
     }
 
     /// Nothing is drained for now: the path may be another one.
@@ -321,6 +324,7 @@ impl Competition {
         let is_deep = is_asked && !after_rise && !view.in_crowd && !view.bunched;
         self.until_deep = self.until_deep.saturating_sub(1);
         let part = self.config.part * if is_deep { empty } else { view.unqueued };
+        let part = if self.beside_others { smaller(part, PART_BESIDE_OTHERS) } else { part };
         self.drain = Some(Drain::new(Plan {
             now: view.now,
             // Each of a crowd may take another delay for that of the empty path.
@@ -345,6 +349,7 @@ impl Competition {
         self.since_cut = self.since_cut.saturating_add(1);
         self.unharmed = if round.lost > 0 { 0 } else { self.unharmed.saturating_add(round.acked) };
         let rise = core::mem::replace(&mut self.rise, view.rise);
+        self.share.on_round(round.rate, view.base + view.excess, self.drain.is_some());
         if self.drain.is_some() {
             return self.on_drain_round(view);
         }
@@ -352,9 +357,12 @@ impl Competition {
         self.latest = view.excess;
         self.mean += GAIN * difference;
         self.deviation += GAIN * (difference.abs().max(view.deviation) - self.deviation);
-        if view.excess <= view.packet_time {
+        let is_empty = view.excess <= view.packet_time;
+        if is_empty {
             self.on_empty(view);
         }
+        self.held_in_vain = if is_empty && self.held { self.held_in_vain + 1 } else { 0 };
+        self.beside_others &= self.held_in_vain < HELD_IN_VAIN;
         if self.beside_others {
             return self.on_round_beside_others(round, view);
         }
@@ -414,7 +422,7 @@ impl Competition {
         }
         let excess = round.loss() - view.background_loss;
         if excess <= self.growth.loss || self.since_cut <= ROUNDS_TO_NEXT_CUT {
-            self.more += self.grown(view);
+            self.more += if self.held { 0.0 } else { self.grown(view) };
             return Found::Nothing;
         }
         let least = self.growth.decrease;
@@ -441,12 +449,29 @@ impl Competition {
         if drain.plan.after_rise {
             return Found::Longer { remains: least, bandwidth: drain.plan.bandwidth };
         }
+        let share = self.share.on_drained(view.packet_time * view.bandwidth, view.packet_time);
         self.judge_noise(&drain);
         // Where all of it may be noise, so may the difference between its round trips.
         let mean = if view.noise > drain.plan.before { drain.mean() } else { 0.0 };
         let remains = larger(least + deviation, mean);
         let [at_first, before, left] =
             [drain.plan.at_first, drain.plan.before, least].map(|excess| excess - view.background_delay);
+        if self.beside_others {
+            let gone = least <= larger(EMPTIED * drain.plan.before, view.packet_time);
+            if gone || share.is_some_and(|share| share > ALONE) {
+                if at_first > GONE * before {
+                    self.on_emptied(view.now);
+                }
+                return Found::Drained { remains };
+            }
+            // The queue of others may be another one by now.
+            (self.emptied, self.remained) = (false, least);
+            return Found::Background { remains, window: 0.0 };
+        }
+        if self.shares_path(least, view) {
+            self.beside_others = true;
+            return Found::Others { remains, window: self.window_before(view) };
+        }
         let grew = self.failures >= FAILURES_TO_BACKGROUND && least > GREW * self.remained + view.packet_time;
         if !grew && left <= (EMPTIED * before).max(view.packet_time) {
             if at_first > GONE * before {
@@ -462,6 +487,15 @@ impl Competition {
         // What no drain takes anything away from isn't ours, and neither is it others' if it is short: the path is longer than it was.
         let is_longer = stayed && drain.took_nothing() && view.background_loss < LOSSY;
         self.judge_others(&drain, others, others || is_longer, remains, view)
+    }
+
+    /// Whether drain after drain has shown that this flow has a small share of a path of which `least` seconds of delay remain, which it takes for
+    /// background.
+    fn shares_path(&self, least: f64, view: &View) -> bool {
+        let background = view.background_delay > view.packet_time && !view.background_is_noise;
+        let may_be = background && !view.in_crowd && view.may_be_of_others(least);
+        let small = self.share.settled().is_some_and(|share| share < SHARED);
+        may_be && small && self.window_when_empty >= SMALL_WINDOW
     }
 
     /// Only a deep drain can tell that there is nothing but noise, and any that took something away tells the opposite.

@@ -1,4 +1,4 @@
-//! The extreme of what was seen in a window of time.
+//! The extreme of what was seen in a window of time, and the mean of a round trip.
 
 /// The largest value of a sliding window, in constant memory: the best, and the best of what came after it, twice
 /// (Linux, `lib/win_minmax.c`).
@@ -55,6 +55,29 @@ impl WindowedMin {
     /// The smallest value.
     pub fn get(&self) -> Option<f64> {
         self.0.get().map(|value| -value)
+    }
+}
+
+/// Sums over what was seen in a round trip.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sums {
+    sum: f64,
+    squares: f64,
+    count: f64,
+}
+
+impl Sums {
+    pub fn add(&mut self, value: f64) {
+        (self.sum, self.squares, self.count) = (self.sum + value, self.squares + value * value, self.count + 1.0);
+    }
+
+    pub fn mean(&self) -> f64 {
+        self.sum / self.count.max(1.0)
+    }
+
+    pub fn deviation(&self) -> f64 {
+        let mean = self.mean();
+        if self.count < 1.0 { 0.0 } else { libm::sqrt((self.squares / self.count - mean * mean).max(0.0)) }
     }
 }
 

@@ -9,6 +9,7 @@
 //! | `window`, `settling` | towards that number, and just after start-up |
 //! | `loss` | is this loss ours? |
 //! | `competition`, `drain`, `view`, `others` | do others keep the queue full? |
+//! | `share` | how much of the path does this flow get? |
 //! | `yielding`, `bandwidth_probe` | is more to be had? |
 //!
 //! Terms; `docs/queue-target.md` in the repository explains the whole:
@@ -35,6 +36,7 @@ mod loss;
 mod others;
 mod rounds;
 mod settling;
+mod share;
 mod start;
 mod view;
 mod window;
@@ -364,7 +366,9 @@ impl QueueTargetControl {
         }
         let wanted = self.wanted * self.loss.room + self.competition.more;
         // The packets that don't wait, and those that should.
-        let target = self.window.packets * (1.0 - queue / larger(self.delay.standing(), 1e-6)) + wanted;
+        let standing = larger(self.delay.standing(), 1e-6);
+        let target = self.window.packets * (1.0 - queue / standing) + wanted;
+        let target = self.competition.hold(target * self.packet, self.config.weight.get(), standing) / self.packet;
         let down = target < self.window.packets;
         let moves = if down { self.has_effect(in_flight) } else { self.used };
         if !moves {

@@ -431,3 +431,60 @@ fn a_drain_that_only_empties_the_queue_makes_the_next_one_rarer() {
     assert_eq!([drained(0.0, SWINGS), drained(0.0, 2 * SWINGS)], [2 * SWINGS, 4 * SWINGS]);
     assert_eq!(drained(0.015, 4 * SWINGS), SWINGS, "something stayed");
 }
+
+/// A flow of 100 packets beside others that drained three times, so that others' 200 packets stay in flight on a path of 100 Mbit/s and 20 ms.
+fn beside_others() -> Competition {
+    let mut competition = competition();
+    let pass = |competition: &mut Competition, own: f64| {
+        let rtt = (own + 200.0) * 1250.0 / 12.5e6;
+        competition.share.on_round(own * 1250.0 / rtt, rtt, own < 100.0);
+    };
+    for _ in 0..3 {
+        (0..10).for_each(|_| pass(&mut competition, 100.0));
+        (0..3).for_each(|_| pass(&mut competition, 70.0));
+        competition.share.on_drained(1250.0, 0.0001);
+    }
+    competition.beside_others = true;
+    competition
+}
+
+#[test]
+fn beside_others_the_window_is_held_at_about_half_of_the_path() {
+    let mut competition = beside_others();
+    assert_eq!(competition.hold(100_000.0, 1.0, 0.02), 100_000.0);
+    let held = |competition: &mut Competition, weight| competition.hold(1e9, weight, 0.02) / (12.5e6 * 0.02);
+    assert!((held(&mut competition, 1.0) - 0.55).abs() < 0.01);
+    assert!((held(&mut competition, 3.0) - 0.825).abs() < 0.01, "of weight 3 it is as three of four");
+    competition.beside_others = false;
+    assert_eq!(competition.hold(1e9, 1.0, 0.02), 1e9);
+}
+
+#[test]
+fn who_is_held_while_the_queue_is_empty_is_alone() {
+    let mut competition = beside_others();
+    let round = Round { rate: 6e6, lost: 0, acked: 100, in_flight: 125_000 };
+    let empty = View { now: 0.1, base: 0.02, rtt: 0.02, excess: 0.0, ..view(0.02, 1.0, 0.0) };
+    let pass = |competition: &mut Competition, view: &View| {
+        competition.hold(1e9, 1.0, 0.02);
+        competition.on_round(&round, view);
+        competition.beside_others
+    };
+    assert!((1..HELD_IN_VAIN).all(|_| pass(&mut competition, &empty)));
+    assert!(pass(&mut competition, &View { excess: 0.01, ..empty }), "in a row");
+    assert!((1..HELD_IN_VAIN).all(|_| pass(&mut competition, &empty)));
+    assert!(!pass(&mut competition, &empty));
+}
+
+#[test]
+fn competition_goes_on_until_drains_empty_the_queue_or_show_nobody_else() {
+    // Whether it goes on after two drains that left so much of 20 ms, with a background of that.
+    let goes_on = |remains: f64| {
+        let mut competition = beside_others();
+        for _ in 0..2 {
+            competition.drain = Some(ended(0.02, 0.02, remains, 25.0));
+            competition.end_drain(&view(0.04, 1.0, remains));
+        }
+        competition.beside_others
+    };
+    assert_eq!([0.015, 0.007, 0.005].map(goes_on), [true, true, false]);
+}
