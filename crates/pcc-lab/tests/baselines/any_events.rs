@@ -22,7 +22,7 @@ proptest! {
     /// A sender that may not send a packet, or at no rate, would stand still for ever.
     #[test]
     fn no_events_stop_a_controller(ops in prop::collection::vec(ops(), 1..150)) {
-        // A window grows by what was acknowledged; hybla's by up to a square of the round-trip time as much.
+        // A window grows by what was acknowledged; hybla's by that times the square of how long the round trip is, which has no such bound.
         let is_huge = |op: &Op| matches!(op, Op::Send { bytes: u64::MAX, .. });
         let most = if ops.iter().any(is_huge) { u64::MAX } else { 1 << 62 };
         for (name, mut control) in controllers() {

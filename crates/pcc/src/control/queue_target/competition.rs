@@ -9,7 +9,7 @@ use super::drain::{Drain, Plan};
 use super::filter::Sums;
 use super::loss::{CROWDED, Loss};
 use super::rounds::Round;
-use super::share::{ALONE, Share};
+use super::share::Share;
 use super::view::{Found, View};
 use super::window::LEAST;
 use super::yielding::Yielding;
@@ -92,7 +92,8 @@ const OF_EXCESS: f64 = 0.5;
 const BELIEVED: u32 = 7;
 /// A drain beside others leaves this part of the window at most: enough goes that the delay tells what share of the path this flow has.
 const PART_BESIDE_OTHERS: f64 = 0.7;
-/// Whose share of a path is less than this in drain after drain isn't alone.
+/// Whose share of the path is more than this in a drain is alone, or drained with its kind. Whose share is less than the second one in drain after drain isn't.
+const ALONE: f64 = 0.8;
 const SHARED: f64 = 0.5;
 /// Beside others the window takes so many times an equal share of the path with one other at most.
 const MOST_OF_SHARE: f64 = 1.1;
@@ -464,9 +465,9 @@ impl Competition {
                 }
                 return Found::Drained { remains };
             }
-            // The queue of others may be another one by now.
+            // What others keep may be more or less by now. The window stays.
             (self.emptied, self.remained) = (false, least);
-            return Found::Background { remains, window: 0.0 };
+            return Found::Background { remains, window: LEAST };
         }
         if self.shares_path(least, view) {
             self.beside_others = true;
@@ -551,7 +552,7 @@ impl Competition {
         };
         let window = self.window_before(view);
         let tells = self.failures >= enough && self.window_when_empty >= SMALL_WINDOW;
-        if others && !self.beside_others && tells {
+        if others && tells {
             self.beside_others = true;
             return Found::Others { remains, window };
         }

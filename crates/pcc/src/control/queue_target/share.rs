@@ -4,10 +4,8 @@
 //! `C = dW / dT`, and its share is what it had delivered before over C. Flows that drain at the same time take out as much as each other, so that C comes
 //! out as the rate of one of them: its share is 1, as if it were alone.
 
-use crate::units::{larger, smaller};
+use crate::units::larger;
 
-/// Whose share of a path is more than this in a drain is alone, or drained with its kind.
-pub(super) const ALONE: f64 = 0.8;
 /// So many measurements count.
 const MEMORY: usize = 5;
 /// From so many on they bound a window, and from so many on they tell of others if the middle ones are within this factor.
@@ -115,7 +113,7 @@ impl Share {
         let place = part * last as f64;
         let below = measured[place as usize];
         let above = measured[(place as usize + 1).min(last)];
-        below + smaller(place - libm::floor(place), 1.0) * (above - below)
+        below + (place - libm::floor(place)) * (above - below)
     }
 }
 
