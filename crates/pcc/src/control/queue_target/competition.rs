@@ -471,7 +471,8 @@ impl Competition {
         }
         if self.shares_path(least, view) {
             self.beside_others = true;
-            return Found::Others { remains, window: self.window_before(view) };
+            // It hasn't just given way to them: what it had when the queue was empty may be of long ago.
+            return Found::Others { remains, window: LEAST };
         }
         let grew = self.failures >= FAILURES_TO_BACKGROUND && least > GREW * self.remained + view.packet_time;
         if !grew && left <= (EMPTIED * before).max(view.packet_time) {
