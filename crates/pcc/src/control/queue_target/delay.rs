@@ -123,7 +123,7 @@ impl Delay {
         }
         self.batch.packets = 0;
         let (oldest, newest, now) = (oldest.as_secs_f64(), newest.as_secs_f64(), now.as_secs_f64());
-        self.held_up.add(oldest, newest, packets, now);
+        self.held_up.add(oldest, newest, packets, now, packet_time);
         let smoothed = self.smoothed.map_or(rtt, |smoothed| smoothed + (rtt - smoothed) / 8.0);
         self.smoothed = Some(smoothed);
         let gap = self.last_batch.map_or(0.0, |last| now - last);
@@ -254,6 +254,11 @@ impl Delay {
         self.held_up.noise()
     }
 
+    /// The same without what packets of this flow that left together wait for each other.
+    pub fn noise_beyond_own(&self) -> f64 {
+        self.held_up.noise_beyond_own()
+    }
+
     /// Whether packets are held up for so long that the queue is seen late and not exactly.
     pub fn is_blurred(&self) -> bool {
         self.noise() > BLURRED_PART * self.base()
@@ -380,7 +385,7 @@ mod tests {
         for bunch in 0..100 {
             for number in 0..5 {
                 let sent = 0.01 * f64::from(bunch) + 0.001 * f64::from(number);
-                delay.held_up.add(sent, sent, 1, 0.01 * f64::from(bunch) + 0.03);
+                delay.held_up.add(sent, sent, 1, 0.01 * f64::from(bunch) + 0.03, 0.0);
             }
         }
         delay.base.update(0.0, 0.02, delay.memory);

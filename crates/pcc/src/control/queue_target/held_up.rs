@@ -12,6 +12,8 @@ const USUAL_MEMORY: f64 = 800.0;
 pub(super) const USUALLY_TOGETHER: u32 = 2;
 /// Receivers that are asked to acknowledge less often wait for more (draft-ietf-quic-ack-frequency), but hardly for more than this.
 const MOST_TOGETHER: u32 = 32;
+/// What own packets are waited for counts as gone after this part of the time they take, so that a rate that isn't exact adds nothing up.
+const OWN_PART: f64 = 0.8;
 /// How many times the usual mean the largest one may be.
 const UNUSUAL: f64 = 5.0;
 
@@ -28,6 +30,9 @@ pub(super) struct HeldUp {
     /// By whomever, and by what can't be a receiver that waits for more packets.
     by_any: Wait,
     by_path: Wait,
+    /// By own packets that left shortly before: how long those still take, and the usual mean.
+    ahead: f64,
+    by_own: f64,
 }
 
 /// How long packets were held up by something, in seconds.
@@ -47,20 +52,24 @@ impl HeldUp {
         HeldUp { config, most_together: if bursts { MOST_TOGETHER } else { USUALLY_TOGETHER }, ..HeldUp::default() }
     }
 
-    /// Takes in `packets` packets that were acknowledged at once: when the oldest and the newest were sent, and when that was, in seconds.
-    /// Those that are older than the ones before tell nothing.
+    /// Takes in `packets` packets that were acknowledged at once: when the oldest and the newest were sent, when that was, and how long the path takes
+    /// for each of them, in seconds. Those that aren't newer than the ones before tell nothing of what held them up.
     #[inline]
-    pub fn add(&mut self, oldest: f64, newest: f64, packets: u32, acked: f64) {
+    pub fn add(&mut self, oldest: f64, newest: f64, packets: u32, acked: f64, packet_time: f64) {
         let Some((before, last)) = self.newest else {
             self.newest = Some((newest, acked));
             return;
         };
+        let (number, packets) = (packets, f64::from(packets));
+        let gone = larger(newest - before, 0.0) / OWN_PART;
+        self.ahead = larger(self.ahead - gone, 0.0) + packets * packet_time;
+        let waited = self.ahead - packet_time;
+        self.by_own = decayed(self.by_own + (waited - self.by_own) * packets / (packets + USUAL_MEMORY));
         if newest <= before {
             return;
         }
         self.newest = Some((newest, acked));
         let (oldest, gap, together) = (larger(oldest, before), acked - last, self.config.together);
-        let (number, packets) = (packets, f64::from(packets));
         self.seen += packets;
         for (wait, most) in [(&mut self.by_any, USUALLY_TOGETHER), (&mut self.by_path, self.most_together)] {
             let oldest = if number > most { oldest } else { newest };
@@ -73,8 +82,13 @@ impl HeldUp {
         self.config.reach * self.by_any.usual()
     }
 
-    /// The same without what a receiver adds that waits for more packets before it acknowledges them. It adds nothing to the round-trip time of
-    /// the newest one: a delay that stands isn't its doing.
+    /// The same without what packets of a burst wait for each other.
+    pub fn noise_beyond_own(&self) -> f64 {
+        larger(self.noise() - self.config.reach * self.by_own, 0.0)
+    }
+
+    /// The delay that may be noise without what a receiver adds that waits for more packets before it acknowledges them. It adds nothing to the
+    /// round-trip time of the newest one: a delay that stands isn't its doing.
     pub fn noise_of_path(&self) -> f64 {
         self.config.reach * self.by_path.usual()
     }
@@ -107,7 +121,7 @@ mod tests {
         let mut held_up = HeldUp::default();
         for (number, wait) in waits.into_iter().enumerate() {
             let sent = 0.001 * number as f64;
-            held_up.add(sent, sent, 1, sent + 0.04 + 0.001 * wait);
+            held_up.add(sent, sent, 1, sent + 0.04 + 0.001 * wait, 0.0);
         }
         held_up.noise()
     }
@@ -124,7 +138,7 @@ mod tests {
         let noise_with = |bursts, packets: u32| {
             let mut held_up = HeldUp::new(bursts, NoiseConfig::default());
             for newest in (0..100).map(|number| 0.002 * f64::from((number + 1) * packets)) {
-                held_up.add(newest - 0.002 * f64::from(packets - 1), newest, packets, newest + 0.04);
+                held_up.add(newest - 0.002 * f64::from(packets - 1), newest, packets, newest + 0.04, 0.0);
             }
             [held_up.noise(), held_up.noise_of_path()]
         };
@@ -145,6 +159,35 @@ mod tests {
         assert!(after(0) > 0.01, "{}", after(0));
         assert!(after(4000) < 0.01 * after(0), "{}", after(4000));
         assert_eq!(after(400_000), 0.0, "and not a number that processors are slow with");
+    }
+
+    /// What may be noise where packets of a path that is full leave in bursts of so many: all of it, and without what they wait for each other.
+    fn noise_of_bursts(of: u32) -> [f64; 2] {
+        let (packet_time, mut held_up) = (0.001, HeldUp::default());
+        for number in 0..4000 {
+            let arrives = packet_time * f64::from(number);
+            let sent = packet_time * (f64::from(number - number % of) + 0.01 * f64::from(number % of));
+            held_up.add(sent, sent, 1, arrives + 0.04, packet_time);
+        }
+        [held_up.noise(), held_up.noise_beyond_own()]
+    }
+
+    #[test]
+    fn packets_of_a_burst_wait_for_each_other() {
+        assert_eq!(noise_of_bursts(1), [0.0; 2]);
+        let [all, beyond_own] = noise_of_bursts(10);
+        assert!(all > 0.004 && beyond_own < 0.5 * all, "{all} {beyond_own}");
+    }
+
+    #[test]
+    fn what_the_path_holds_up_isn_t_what_packets_wait_for_each_other() {
+        let mut held_up = HeldUp::default();
+        for bunch in 1..400 {
+            let sent = |packet: u32| 0.01 * f64::from(bunch) + 0.001 * f64::from(packet);
+            (0..10).for_each(|packet| held_up.add(sent(packet), sent(packet), 1, sent(9) + 0.04, 0.001));
+        }
+        let [all, beyond_own] = [held_up.noise(), held_up.noise_beyond_own()];
+        assert!(all > 0.01 && beyond_own > 0.99 * all, "{all} {beyond_own}");
     }
 
     #[test]

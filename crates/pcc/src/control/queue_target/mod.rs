@@ -319,7 +319,7 @@ impl QueueTargetControl {
             return 0.0;
         }
         let (base, noise) = (self.delay.base(), self.config.noise);
-        let free = smaller(self.delay.noise(), smaller(noise.free, noise.free_part * base));
+        let free = smaller(self.delay.noise_beyond_own(), smaller(noise.free, noise.free_part * base));
         window * free / larger(larger(base, self.rtt()), 1e-6)
     }
 
