@@ -247,7 +247,7 @@ fn pauses_of_the_path_cost_little() {
                     pauses = { every = '100ms', length = ['1ms', '10ms'] }\n[[flow]]\ncontroller = 'queue-target'";
     for seed in 1..=3 {
         let share = run(scenario, seed).flows[0].share.unwrap();
-        assert!(share > 0.97, "{share}");
+        assert!(share > 0.96, "{share}");
     }
 }
 

@@ -236,10 +236,11 @@ impl Competition {
         };
     }
 
-    /// What the window may be beside others, in bytes, for a flow of this weight and a round trip of so many seconds, of which `target` is wanted.
-    pub fn hold(&mut self, target: f64, weight: f64, seconds: f64) -> f64 {
+    /// What the window may be beside others, in packets of so many bytes, for a flow of this weight and a round trip of so many seconds, of which
+    /// `target` is wanted.
+    pub fn hold(&mut self, target: f64, packet: f64, weight: f64, seconds: f64) -> f64 {
         let path = if self.beside_others { self.share.path_rate() } else { None };
-        let most = path.map_or(f64::INFINITY, |rate| MOST_OF_SHARE * weight / (1.0 + weight) * rate * seconds);
+        let most = path.map_or(f64::INFINITY, |rate| MOST_OF_SHARE * weight / (1.0 + weight) * rate * seconds / packet);
         self.held = most < target;
         smaller(target, most)
     }

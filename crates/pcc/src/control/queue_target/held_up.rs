@@ -12,8 +12,8 @@ const USUAL_MEMORY: f64 = 800.0;
 pub(super) const USUALLY_TOGETHER: u32 = 2;
 /// Receivers that are asked to acknowledge less often wait for more (draft-ietf-quic-ack-frequency), but hardly for more than this.
 const MOST_TOGETHER: u32 = 32;
-/// What own packets are waited for counts as gone after this part of the time they take, so that a rate that isn't exact adds nothing up.
-const OWN_PART: f64 = 0.8;
+/// Own packets count as gone this many times as fast as the path takes them, so that a rate that isn't exact adds nothing up.
+const GONE: f64 = 1.25;
 /// How many times the usual mean the largest one may be.
 const UNUSUAL: f64 = 5.0;
 
@@ -61,10 +61,10 @@ impl HeldUp {
             return;
         };
         let (number, packets) = (packets, f64::from(packets));
-        let gone = larger(newest - before, 0.0) / OWN_PART;
+        let gone = GONE * larger(newest - before, 0.0);
         self.ahead = larger(self.ahead - gone, 0.0) + packets * packet_time;
         let waited = self.ahead - packet_time;
-        self.by_own = decayed(self.by_own + (waited - self.by_own) * packets / (packets + USUAL_MEMORY));
+        self.by_own = decayed(self.by_own + (waited - self.by_own) * smaller(packets * (1.0 / USUAL_MEMORY), 1.0));
         if newest <= before {
             return;
         }

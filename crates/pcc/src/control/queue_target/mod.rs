@@ -368,7 +368,7 @@ impl QueueTargetControl {
         // The packets that don't wait, and those that should.
         let standing = larger(self.delay.standing(), 1e-6);
         let target = self.window.packets * (1.0 - queue / standing) + wanted;
-        let target = self.competition.hold(target * self.packet, self.config.weight.get(), standing) / self.packet;
+        let target = self.competition.hold(target, self.packet, self.config.weight.get(), standing);
         let down = target < self.window.packets;
         let moves = if down { self.has_effect(in_flight) } else { self.used };
         if !moves {

@@ -451,12 +451,12 @@ fn beside_others() -> Competition {
 #[test]
 fn beside_others_the_window_is_held_at_about_half_of_the_path() {
     let mut competition = beside_others();
-    assert_eq!(competition.hold(100_000.0, 1.0, 0.02), 100_000.0);
-    let held = |competition: &mut Competition, weight| competition.hold(1e9, weight, 0.02) / (12.5e6 * 0.02);
+    assert_eq!(competition.hold(100.0, 1000.0, 1.0, 0.02), 100.0);
+    let held = |competition: &mut Competition, weight| competition.hold(1e6, 1000.0, weight, 0.02) / (12.5e3 * 0.02);
     assert!((held(&mut competition, 1.0) - 0.55).abs() < 0.01);
     assert!((held(&mut competition, 3.0) - 0.825).abs() < 0.01, "of weight 3 it is as three of four");
     competition.beside_others = false;
-    assert_eq!(competition.hold(1e9, 1.0, 0.02), 1e9);
+    assert_eq!(competition.hold(1e6, 1000.0, 1.0, 0.02), 1e6);
 }
 
 #[test]
@@ -465,7 +465,7 @@ fn who_is_held_while_the_queue_is_empty_is_alone() {
     let round = Round { rate: 6e6, lost: 0, acked: 100, in_flight: 125_000 };
     let empty = View { now: 0.1, base: 0.02, rtt: 0.02, excess: 0.0, ..view(0.02, 1.0, 0.0) };
     let pass = |competition: &mut Competition, view: &View| {
-        competition.hold(1e9, 1.0, 0.02);
+        competition.hold(1e6, 1000.0, 1.0, 0.02);
         competition.on_round(&round, view);
         competition.beside_others
     };
