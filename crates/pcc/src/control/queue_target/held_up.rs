@@ -12,8 +12,9 @@ const USUAL_MEMORY: f64 = 800.0;
 pub(super) const USUALLY_TOGETHER: u32 = 2;
 /// Receivers that are asked to acknowledge less often wait for more (draft-ietf-quic-ack-frequency), but hardly for more than this.
 const MOST_TOGETHER: u32 = 32;
-/// Own packets count as gone this many times as fast as the path takes them, so that a rate that isn't exact adds nothing up.
-const GONE: f64 = 1.25;
+/// The last packet of a burst waits so many times as long for the others as they do in the mean. The next burst, which comes when it has just left, seems to be
+/// held up for as long.
+const LAST_OF_BURST: f64 = 2.0;
 /// How many times the usual mean the largest one may be.
 const UNUSUAL: f64 = 5.0;
 
@@ -30,9 +31,10 @@ pub(super) struct HeldUp {
     /// By whomever, and by what can't be a receiver that waits for more packets.
     by_any: Wait,
     by_path: Wait,
-    /// By own packets that left shortly before: how long those still take, and the usual mean.
-    ahead: f64,
-    by_own: f64,
+    /// For how long the newest packet waited for those of its burst, the usual mean, and when it was acknowledged.
+    in_burst: f64,
+    usual_in_burst: f64,
+    acked: f64,
 }
 
 /// How long packets were held up by something, in seconds.
@@ -57,14 +59,14 @@ impl HeldUp {
     #[inline]
     pub fn add(&mut self, oldest: f64, newest: f64, packets: u32, acked: f64, packet_time: f64) {
         let Some((before, last)) = self.newest else {
-            self.newest = Some((newest, acked));
+            (self.newest, self.acked) = (Some((newest, acked)), acked);
             return;
         };
         let (number, packets) = (packets, f64::from(packets));
-        let gone = GONE * larger(newest - before, 0.0);
-        self.ahead = larger(self.ahead - gone, 0.0) + packets * packet_time;
-        let waited = self.ahead - packet_time;
-        self.by_own = decayed(self.by_own + (waited - self.by_own) * smaller(packets * (1.0 / USUAL_MEMORY), 1.0));
+        let took = smaller(acked - core::mem::replace(&mut self.acked, acked), packets * packet_time);
+        self.in_burst = larger(self.in_burst + took - larger(newest - before, 0.0), 0.0);
+        let part = smaller(packets * (1.0 / USUAL_MEMORY), 1.0);
+        self.usual_in_burst = decayed(self.usual_in_burst + (self.in_burst - self.usual_in_burst) * part);
         if newest <= before {
             return;
         }
@@ -84,7 +86,7 @@ impl HeldUp {
 
     /// The same without what packets of a burst wait for each other.
     pub fn noise_beyond_own(&self) -> f64 {
-        larger(self.noise() - self.config.reach * self.by_own, 0.0)
+        larger(self.noise() - self.config.reach * LAST_OF_BURST * self.usual_in_burst, 0.0)
     }
 
     /// The delay that may be noise without what a receiver adds that waits for more packets before it acknowledges them. It adds nothing to the
