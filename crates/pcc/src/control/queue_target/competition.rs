@@ -1,6 +1,7 @@
 //! Do others keep the queue full? A drain tells: each flow takes its own packets out of the queue for a moment. Flows of one kind see the
 //! same queue, so that they do it together, and it empties; what others keep there stays.
 
+mod judge;
 #[cfg(test)]
 mod tests;
 
@@ -43,34 +44,13 @@ const SWINGS: u32 = 3;
 const MOST_SWINGS: u32 = 64;
 const SWING_ROUNDS: f64 = 4.0;
 const SWING_PACKETS: f64 = 6.0;
-/// This many drains in a row that don't empty the queue mean others: one that comes new may drain when its kind doesn't.
-const FAILURES: u32 = 3;
-/// It takes fewer of them for a flow that had given up most of its window in vain.
-const FAILURES_IN_VAIN: u32 = 2;
-/// It takes more of them where some of the delay is noise, which doesn't drain either.
-const FAILURES_IN_NOISE: u32 = 5;
-/// After this many, what remains is background.
-const FAILURES_TO_BACKGROUND: u32 = 2;
-/// More than this many times what remained of the last one that failed, and a packet time, is a growing queue of others, whatever else drained.
-const GREW: f64 = 1.1;
-/// A drain has emptied the queue if no more than this part of it remains.
-const EMPTIED: f64 = 0.3;
-/// It wasn't the drain that did so if no more than this part of the queue was there when it began: others let their queue go now and then.
-const GONE: f64 = 0.6;
-/// A window of fewer packets is too small to tell others from many of its own kind,
+/// A window of fewer packets is too small to tell others from many of its own kind.
 const SMALL_WINDOW: f64 = 12.0;
-/// unless it lost none of this many packets: a crowd that fills a queue loses some all the time.
-const UNHARMED_PACKETS: u32 = 64;
 /// A delay that rose at once by this part of the base round-trip time, and by this many packet times, asks for a drain if this part of the
 /// rise is still there a round trip later: a pause of the path leaves a queue, which drains; a longer path stays longer.
 const RISE_PART: f64 = 0.03;
 const RISE_PACKETS: f64 = 4.0;
 const STILL_THERE: f64 = 0.7;
-/// The window goes back to what it was when the queue was nearly empty, to this many times what it is at most: the path may have become another
-/// one since.
-const MOST_BACK: f64 = 8.0;
-/// A path that loses more than this part may have a full queue, from which no drain takes anything away either.
-const LOSSY: f64 = 0.05;
 /// A common time is waited for for this many times the time between drains at most; for longer beside others and where the flow may be one of
 /// many, since what it does alone tells little there.
 const LATEST: f64 = 1.5;
@@ -88,13 +68,8 @@ const ROUNDS_TO_NEXT_CUT: u32 = 2;
 const HEAVY: f64 = 0.05;
 /// A window so large that it isn't one of many gives up only this part of that excess: BBR loses as much whatever others send.
 const OF_EXCESS: f64 = 0.5;
-/// A drain that took nothing away although it was deep is believed for this many drains.
-const BELIEVED: u32 = 7;
 /// A drain beside others leaves this part of the window at most: enough goes that the delay tells what share of the path this flow has.
 const PART_BESIDE_OTHERS: f64 = 0.7;
-/// Whose share of the path is more than this in a drain is alone, or drained with its kind. Whose share is less than the second one in drain after drain isn't.
-const ALONE: f64 = 0.8;
-const SHARED: f64 = 0.5;
 /// Beside others the window takes so many times an equal share of the path with one other at most.
 const MOST_OF_SHARE: f64 = 1.1;
 /// Held there while the queue is empty for so many round trips in a row, nobody is left who would take the rest.
@@ -164,7 +139,7 @@ pub(super) struct Competition {
     /// How many drains come before the next deep one, and whether the last of those took nothing away: what stands is noise, not ours.
     until_deep: u32,
     pub only_noise: bool,
-    /// Drains of a small flow since one took something away, that one included.
+    /// Drains of a small window that left a queue since one took something away.
     small_failures: u32,
     /// Packets that arrived since one was lost.
     unharmed: u32,
@@ -442,133 +417,6 @@ impl Competition {
         let rounds = (view.rtt / self.growth.rtt).max(1.0);
         let packets = rounds * (1.0 + rounds * f64::from(self.since_cut) / ROUNDS_TO_DOUBLE);
         (view.weight * packets).min((FASTEST * view.window).max(view.weight))
-    }
-
-    /// A drain has ended: whose is what remains?
-    fn end_drain(&mut self, view: &View) -> Found {
-        let Some(drain) = self.drain.take() else { return Found::Nothing };
-        let (least, deviation) = drain.least();
-        if drain.plan.after_rise {
-            return Found::Longer { remains: least, bandwidth: drain.plan.bandwidth };
-        }
-        let share = self.share.on_drained(view.packet_time * view.bandwidth, view.packet_time);
-        self.judge_noise(&drain);
-        // Where all of it may be noise, so may the difference between its round trips.
-        let mean = if view.noise > drain.plan.before { drain.mean() } else { 0.0 };
-        let remains = larger(least + deviation, mean);
-        let [at_first, before, left] =
-            [drain.plan.at_first, drain.plan.before, least].map(|excess| excess - view.background_delay);
-        if self.beside_others {
-            let gone = least <= larger(EMPTIED * drain.plan.before, view.packet_time);
-            if gone || share.is_some_and(|share| share > ALONE) {
-                if at_first > GONE * before {
-                    self.on_emptied(view.now);
-                }
-                return Found::Drained { remains };
-            }
-            // What others keep may be more or less by now. The window stays.
-            (self.emptied, self.remained) = (false, least);
-            return Found::Background { remains, window: LEAST };
-        }
-        if self.shares_path(least, view) {
-            self.beside_others = true;
-            // It hasn't just given way to them: what it had when the queue was empty may be of long ago.
-            return Found::Others { remains, window: LEAST };
-        }
-        let grew = self.failures >= FAILURES_TO_BACKGROUND && least > GREW * self.remained + view.packet_time;
-        if !grew && left <= (EMPTIED * before).max(view.packet_time) {
-            if at_first > GONE * before {
-                self.on_emptied(view.now);
-            }
-            return Found::Drained { remains };
-        }
-        if view.in_crowd && drain.is_smallest() && self.window_when_empty < SMALL_WINDOW {
-            return self.judge_crowd(remains, view);
-        }
-        let stayed = grew || left > (self.config.others * before).max(view.packet_time);
-        let others = stayed && view.may_be_of_others(least);
-        // What no drain takes anything away from isn't ours, and neither is it others' if it is short: the path is longer than it was.
-        let is_longer = stayed && drain.took_nothing() && view.background_loss < LOSSY;
-        self.judge_others(&drain, others, others || is_longer, remains, view)
-    }
-
-    /// Whether drain after drain has shown that this flow has a small share of a path of which `least` seconds of delay remain, which it takes for
-    /// background.
-    fn shares_path(&self, least: f64, view: &View) -> bool {
-        let background = view.background_delay > view.packet_time && !view.background_is_noise;
-        let may_be = background && !view.in_crowd && view.may_be_of_others(least);
-        let small = self.share.settled().is_some_and(|share| share < SHARED);
-        may_be && small && self.window_when_empty >= SMALL_WINDOW
-    }
-
-    /// Only a deep drain can tell that there is nothing but noise, and any that took something away tells the opposite.
-    fn judge_noise(&mut self, drain: &Drain) {
-        let took_nothing = drain.took_nothing();
-        let nothing = took_nothing && self.window_when_empty >= SMALL_WINDOW;
-        self.only_noise = nothing && (self.only_noise || drain.plan.is_deep);
-        if !took_nothing {
-            self.small_failures = 0;
-        }
-        if !nothing {
-            self.until_deep = 0;
-        } else if drain.plan.is_deep {
-            self.until_deep = BELIEVED;
-        }
-    }
-
-    /// A drain has emptied the queue at `now`. Others, too, let their queue go now and then, and that may be while we drain: it takes two in a row.
-    fn on_emptied(&mut self, now: f64) {
-        self.failures = 0;
-        if self.swings >= self.swings_to_drain {
-            (self.swings, self.swings_to_drain) = (0, (2 * self.swings_to_drain).min(MOST_SWINGS));
-        }
-        let once_more = core::mem::replace(&mut self.emptied, true);
-        if !self.beside_others || once_more {
-            (self.beside_others, self.empty) = (false, now);
-        }
-    }
-
-    /// A window of a crowd couldn't take its own packets out; neither could the rest, if it is one.
-    fn judge_crowd(&mut self, remains: f64, view: &View) -> Found {
-        self.small_failures = self.small_failures.saturating_add(1);
-        if self.small_failures < FAILURES || self.unharmed < UNHARMED_PACKETS {
-            return Found::Drained { remains };
-        }
-        self.beside_others = true;
-        Found::Others { remains, window: self.window_before(view) }
-    }
-
-    /// A drain has left something that may be a queue of `others`, or is `not_ours` for another reason.
-    fn judge_others(&mut self, drain: &Drain, others: bool, not_ours: bool, remains: f64, view: &View) -> Found {
-        self.emptied = false;
-        if not_ours {
-            self.swings_to_drain = SWINGS;
-            (self.failures, self.remained) = (self.failures.saturating_add(1), drain.least().0);
-        } else {
-            self.failures = 0;
-        }
-        let enough = match drain.plan.in_vain {
-            _ if view.background_is_noise => FAILURES_IN_NOISE,
-            true => FAILURES_IN_VAIN,
-            false => FAILURES,
-        };
-        let window = self.window_before(view);
-        let tells = self.failures >= enough && self.window_when_empty >= SMALL_WINDOW;
-        if others && tells {
-            self.beside_others = true;
-            return Found::Others { remains, window };
-        }
-        let known = view.background_delay > view.packet_time && self.failures > 0;
-        if known || self.failures >= FAILURES_TO_BACKGROUND {
-            Found::Background { remains, window }
-        } else {
-            Found::Drained { remains }
-        }
-    }
-
-    /// The window to go back to if the queue isn't ours.
-    fn window_before(&self, view: &View) -> f64 {
-        smaller(self.window_when_empty, MOST_BACK * view.window)
     }
 
     /// How long the queue may be crowded: not long where noise may be all of it before the first drain, or some of what was yielded to in vain, and

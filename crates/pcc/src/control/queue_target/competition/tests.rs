@@ -1,5 +1,6 @@
 use super::super::drain;
 use super::super::view::tests::view;
+use super::judge::{BELIEVED, FAILURES, FAILURES_IN_NOISE, FAILURES_IN_VAIN, FAILURES_OF_SMALL, UNHARMED_PACKETS};
 use super::*;
 
 fn competition() -> Competition {
@@ -343,16 +344,19 @@ fn who_cannot_drain_learns_nothing() {
 fn who_cannot_drain_and_loses_nothing_knows_of_others() {
     // The drain that tells of others, of a flow of six packets: so much of 20 ms remains in each, and before it so many packets arrived, of which so
     // many were lost.
-    let drains = |remains: &[f64], acked, lost| {
+    let drains_to = |least, remains: &[f64], acked, lost| {
         let mut competition = Competition::new(DrainConfig::default(), GrowthConfig::default(), 6.0, 0.0);
         (1..10_u32).find(|number| {
-            let view = View { doubtful: false, window: 6.0, ..view(0.04, 1.0, 0.0) };
+            let view = View { in_crowd: least == LEAST, window: 6.0, ..view(0.04, 1.0, 0.0) };
             competition.on_round(&Round { rate: 1e6, lost, acked, in_flight: 9_000 }, &view);
-            competition.drain = Some(ended(0.02, 0.02, remains[*number as usize % remains.len()], LEAST));
+            competition.drain = Some(ended(0.02, 0.02, remains[*number as usize % remains.len()], least));
             matches!(competition.end_drain(&view), Found::Others { .. }) && competition.beside_others
         })
     };
-    assert_eq!(drains(&[0.018], UNHARMED_PACKETS, 0), Some(FAILURES));
+    let drains = |remains: &[f64], acked, lost| drains_to(LEAST, remains, acked, lost);
+    assert_eq!(drains(&[0.018], UNHARMED_PACKETS, 0), Some(FAILURES_OF_SMALL));
+    assert_eq!(drains_to(5.7, &[0.018], UNHARMED_PACKETS, 0), Some(FAILURES_OF_SMALL), "whatever it drains to");
+    assert_eq!(drains_to(5.7, &[0.018, 0.014], UNHARMED_PACKETS, 0), None);
     assert_eq!(drains(&[0.018], UNHARMED_PACKETS / 8, 0), Some(8), "the packets are counted from drain to drain");
     assert_eq!(drains(&[0.018], UNHARMED_PACKETS, 1), None, "a crowd loses packets all the time");
     assert_eq!(drains(&[0.018, 0.014], UNHARMED_PACKETS, 0), None, "some of a crowd drains together");
