@@ -118,6 +118,19 @@ mod tests {
     }
 
     #[test]
+    fn what_may_be_sent_is_never_taken_back() {
+        let (mut window, in_order) = with_a_gap(100, 0);
+        let mut held = 0;
+        while in_order + window.room.saturating_sub(held) >= window.edge && held < 1000 {
+            held += 1;
+            let before = window.edge;
+            window.on_segment(Time::ZERO + 4 * RTT, RTT, in_order, held + 1, held);
+            assert!(window.edge >= before, "{held} held");
+        }
+        assert!(held < 1000, "what waits never took so much room that the edge could have gone back");
+    }
+
+    #[test]
     fn what_a_filled_gap_lets_read_at_once_is_no_rate() {
         let (mut window, in_order) = with_a_gap(100, 300);
         let (read, now) = (window.read, Time::ZERO + 5 * RTT);
