@@ -20,7 +20,8 @@ const GREW: f64 = 1.1;
 const EMPTIED: f64 = 0.3;
 /// It wasn't the drain that did so if no more than this part of the queue was there when it began: others let their queue go now and then.
 const GONE: f64 = 0.6;
-/// It takes more of them for a small window, and it must have lost none of so many packets: a crowd that fills a queue loses some all the time.
+/// A small window has others beside it if so many drains in a row took nothing away, and if it lost none of so many packets: a crowd that fills a
+/// queue loses some all the time.
 pub(super) const FAILURES_OF_SMALL: u32 = 4;
 pub(super) const UNHARMED_PACKETS: u32 = 64;
 /// The window goes back to what it was when the queue was nearly empty, to this many times what it is at most: the path may have become another
