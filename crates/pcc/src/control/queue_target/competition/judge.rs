@@ -20,7 +20,7 @@ const GREW: f64 = 1.1;
 const EMPTIED: f64 = 0.3;
 /// It wasn't the drain that did so if no more than this part of the queue was there when it began: others let their queue go now and then.
 const GONE: f64 = 0.6;
-/// A small window has others beside it if so many drains in a row took nothing away, and if it lost none of so many packets: a crowd that fills a
+/// It takes more of them for a small window, unless it drained to two packets, and it must have lost none of so many packets: a crowd that fills a
 /// queue loses some all the time.
 pub(super) const FAILURES_OF_SMALL: u32 = 4;
 pub(super) const UNHARMED_PACKETS: u32 = 64;
@@ -126,7 +126,7 @@ impl Competition {
     }
 
     /// Whether a small window has others beside it. What a drain takes out of it doesn't show, but when its kind drains, that does: it is others if drain
-    /// after drain takes nothing away. One that `is_smallest`, of two packets, couldn't take its own out, and counts whatever it took away.
+    /// after drain takes nothing away. One that `is_smallest`, of two packets, counts whatever it took away.
     fn judge_small(&mut self, drain: &Drain, is_smallest: bool, view: &View) -> bool {
         let least = drain.least().0;
         let is_queue = view.may_be_of_others(least) && least > view.noise && view.background_loss < LOSSY;
@@ -135,7 +135,8 @@ impl Competition {
             return false;
         }
         self.small_failures = self.small_failures.saturating_add(1);
-        self.small_failures >= FAILURES_OF_SMALL && self.unharmed >= UNHARMED_PACKETS
+        let enough = if is_smallest { FAILURES } else { FAILURES_OF_SMALL };
+        self.small_failures >= enough && self.unharmed >= UNHARMED_PACKETS
     }
 
     /// A drain has left something that may be a queue of `others`, or is `not_ours` for another reason.
