@@ -340,6 +340,19 @@ fn beside_one_tcp_a_flow_takes_about_half() {
     }
 }
 
+/// Beside a TCP on a slow path, what a window of a few packets had lost held it at twelve for good: it had 0.13.
+#[test]
+fn beside_one_tcp_a_small_window_grows() {
+    let scenario = "duration = '40s'\nmeasure-from = '15s'\n[[link]]\nrate = '6mbit'\ndelay = '15ms'\nqueue = '90kB'\n[[flow]]\n\
+                    controller = 'queue-target'\n[[flow]]\ncontroller = 'cubic'";
+    let share = |seed| {
+        let run = run(scenario, seed);
+        run.flows[0].goodput / (run.flows[0].goodput + run.flows[1].goodput)
+    };
+    let mean = (1..=4).map(share).sum::<f64>() / 4.0;
+    assert!(mean > 0.3, "{mean} of the path");
+}
+
 /// Two flows on hosts that send in bursts share a fast path: when what packets of a burst wait for each other was taken for noise, it was 0.74.
 #[test]
 fn flows_that_send_bursts_share_a_fast_path() {

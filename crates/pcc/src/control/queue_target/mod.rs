@@ -309,6 +309,10 @@ impl QueueTargetControl {
             let may_be_ours = is_small || !self.is_no_queue(self.competition.so_far());
             return may_be_ours && self.loss.on_drain_round(round, window, LEAST);
         }
+        if self.competition.beside_others && !is_small {
+            // What held a small window doesn't hold one that has outgrown it: beside others, competition answers what is lost.
+            self.loss.cap = f64::INFINITY;
+        }
         is_small && !self.loss.is_testing() && self.loss.on_small_round(round, window, in_crowd, LEAST)
     }
 
