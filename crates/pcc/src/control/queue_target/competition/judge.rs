@@ -20,8 +20,8 @@ const GREW: f64 = 1.1;
 const EMPTIED: f64 = 0.3;
 /// It wasn't the drain that did so if no more than this part of the queue was there when it began: others let their queue go now and then.
 const GONE: f64 = 0.6;
-/// It takes more of them for a small window, unless it drained to two packets, and it must have lost none of so many packets: a crowd that fills a
-/// queue loses some all the time.
+/// To a small window that drained to more than two packets it takes so many to mean others, and to any small one so many packets without a loss: a crowd
+/// that fills a queue loses some all the time.
 pub(super) const FAILURES_OF_SMALL: u32 = 4;
 pub(super) const UNHARMED_PACKETS: u32 = 64;
 /// The window goes back to what it was when the queue was nearly empty, to this many times what it is at most: the path may have become another
@@ -67,8 +67,9 @@ impl Competition {
             // It hasn't just given way to them: what it had when the queue was empty may be of long ago.
             return Found::Others { remains, window: LEAST };
         }
+        let is_small = self.window_when_empty < SMALL_WINDOW;
         let is_smallest = view.in_crowd && drain.is_smallest();
-        if self.window_when_empty < SMALL_WINDOW && self.judge_small(&drain, is_smallest, view) {
+        if is_small && self.has_others_beside_small(&drain, is_smallest, view) {
             self.beside_others = true;
             return Found::Others { remains, window: self.window_before(view) };
         }
@@ -79,7 +80,7 @@ impl Competition {
             }
             return Found::Drained { remains };
         }
-        if is_smallest && self.window_when_empty < SMALL_WINDOW {
+        if is_small && is_smallest {
             return Found::Drained { remains };
         }
         let stayed = grew || left > (self.config.others * before).max(view.packet_time);
@@ -127,7 +128,7 @@ impl Competition {
 
     /// Whether a small window has others beside it. What a drain takes out of it doesn't show, but when its kind drains, that does: it is others if drain
     /// after drain takes nothing away. One that `is_smallest`, of two packets, counts whatever it took away.
-    fn judge_small(&mut self, drain: &Drain, is_smallest: bool, view: &View) -> bool {
+    fn has_others_beside_small(&mut self, drain: &Drain, is_smallest: bool, view: &View) -> bool {
         let least = drain.least().0;
         let is_queue = view.may_be_of_others(least) && least > view.noise && view.background_loss < LOSSY;
         let counts = is_smallest || (is_queue && drain.took_nothing());
