@@ -16,7 +16,7 @@ const LONGEST_EPOCH: u32 = 20;
 /// Loss in excess of the background by so many standard deviations, too, asks for an experiment. Less loss than the background by as many shows
 /// that the background is less.
 const SIGNIFICANT: f64 = 2.5;
-/// Loss that falls by fewer standard deviations may have fallen by chance.
+/// What differs by fewer standard deviations may differ by chance.
 const BY_CHANCE: f64 = 1.5;
 /// Windows of fewer packets are too small for experiments: nothing of them shows in what many flows lose together. There the cap follows
 /// single losses, as a TCP's window does. In a crowd more windows are small.
@@ -36,7 +36,7 @@ pub(super) const CROWDED: f64 = 24.0;
 const NEW_CAP: u32 = 64;
 /// Loss of this part in a drain, in which all of a crowd send little, tells that too many packets are there nevertheless.
 const HEAVY_IN_DRAIN: f64 = 0.05;
-/// How many times as much as by chance the losses of the path vary, at most, and the gain with which that follows what tests show.
+/// How many times as much as by chance the losses of the path vary, at most, and the gain with which that follows what epochs show.
 const MOST_DISPERSION: f64 = 20.0;
 const DISPERSION_GAIN: f64 = 0.25;
 /// A window of so many packets is cut so many times before half of it is tried, since bursts of the sender lose more at one time than at
@@ -61,6 +61,10 @@ const GREW_TOO_FAST: f64 = 0.05;
 const FEWEST_PACKETS: u32 = 20;
 /// After so many round trips without a queue and without loss the path has room for more than a cap allows. At one that fits, something is lost by then.
 const CAP_ROUNDS: u32 = 64;
+/// It takes twice as many, and so on, up to so many, if such a cap was lifted before at about as many packets, or at more: behind a policer the tokens that
+/// gather below its rate let a window grow for a while.
+const MOST_CAP_ROUNDS: u32 = 16 * CAP_ROUNDS;
+const SAME_CAP: f64 = 1.3;
 /// It takes fewer of them if a delay of several round trips has gone since the cap was set: it was for a queue that isn't there any more.
 const CAP_ROUNDS_WITHOUT_QUEUE: u32 = 8;
 /// A cap on the window grows by this part in each interval, by this many packets at least; and by once more of that for each time that it gets
@@ -140,6 +144,8 @@ struct Outcome {
     sent: f64,
     /// The part of them that was lost, in 0..=1.
     loss: f64,
+    /// What arrived, in bits/s.
+    arrived: f64,
     utility: f64,
 }
 
@@ -150,6 +156,7 @@ struct Before {
     window: f64,
     loss: f64,
     sent: f64,
+    arrived: f64,
     utility: f64,
     /// How often the window was cut since.
     cuts: u32,
@@ -178,13 +185,15 @@ pub(super) struct Loss {
     epoch: Epoch,
     /// Intervals since the cap was set.
     age: u32,
-    /// The index of dispersion of what the path loses, as tests with half of the window show it.
+    /// The index of dispersion of what the path loses.
     dispersion: f64,
     /// Packets lost in excess of the background, while the window is small, and round trips since they last lowered the cap.
     debt: f64,
     rounds: u32,
-    /// Round trips up to now in which the path had room for more than the cap.
+    /// Round trips up to now in which the path had room for more than the cap, how many of them lift it, and the one that they lifted last.
     had_room: u32,
+    cap_rounds: u32,
+    lifted: f64,
     /// Whether a delay of several round trips has gone since the cap was set.
     queue_has_gone: bool,
 }
@@ -203,6 +212,8 @@ impl Loss {
             debt: 0.0,
             rounds: 0,
             had_room: 0,
+            cap_rounds: CAP_ROUNDS,
+            lifted: 0.0,
             queue_has_gone: false,
         }
     }
@@ -235,8 +246,13 @@ impl Loss {
         }
         self.queue_has_gone |= queue_has_gone;
         self.had_room = if has_room { self.had_room + 1 } else { 0 };
-        let enough = if self.queue_has_gone { CAP_ROUNDS_WITHOUT_QUEUE } else { CAP_ROUNDS };
+        let enough = if self.queue_has_gone { CAP_ROUNDS_WITHOUT_QUEUE } else { self.cap_rounds };
         if self.had_room >= enough {
+            if !self.queue_has_gone {
+                let again = self.cap < SAME_CAP * self.lifted;
+                self.cap_rounds = if again { (2 * self.cap_rounds).min(MOST_CAP_ROUNDS) } else { CAP_ROUNDS };
+                self.lifted = self.cap;
+            }
             self.cap = f64::INFINITY;
         }
     }
@@ -315,10 +331,23 @@ impl Loss {
         SIGNIFICANT * self.spread(window) * deviation
     }
 
+    /// By how much loss differs by chance from what it was before.
+    fn by_chance(&self, before: &Before, found: &Outcome) -> f64 {
+        let deviation = libm::sqrt(before.loss * (1.0 - before.loss) * (1.0 / found.sent + 1.0 / before.sent));
+        BY_CHANCE * self.spread(before.window) * deviation
+    }
+
     /// Whether loss fell by more than chance makes it fall.
     fn fell(&self, before: &Before, found: &Outcome) -> bool {
-        let chance = libm::sqrt(before.loss * (1.0 - before.loss) * (1.0 / found.sent + 1.0 / before.sent));
-        before.loss - found.loss > BY_CHANCE * self.spread(before.window) * chance
+        before.loss - found.loss > self.by_chance(before, found)
+    }
+
+    /// Whether as much arrives as before the window was cut by the excess, and not by chance: a path that loses the packets itself would have let that
+    /// much less arrive.
+    fn costs_nothing(&self, before: &Before, found: &Outcome) -> bool {
+        let excess = before.loss - self.background;
+        let beyond = found.arrived / larger(before.arrived, 1.0) - (1.0 - excess);
+        beyond > excess / 2.0 && beyond * (1.0 - before.loss) > self.by_chance(before, found)
     }
 
     /// Takes the result of an interval that was sent with `window` packets while a queue stood or not. Returns the window to jump to.
@@ -341,11 +370,12 @@ impl Loss {
         }
         let epoch = core::mem::take(&mut self.epoch);
         let (sent, loss) = epoch.loss(!queued);
-        if let (State::Halved(_), Some(dispersion)) = (self.state, epoch.dispersion()) {
+        if let Some(dispersion) = epoch.dispersion() {
             let dispersion = dispersion.clamp(1.0, MOST_DISPERSION);
             self.dispersion += DISPERSION_GAIN * (dispersion - self.dispersion);
         }
-        let found = Outcome { sent, loss, utility: epoch.utility(utility, result, loss) };
+        let arrived = (1.0 - loss) * epoch.rate / f64::from(epoch.intervals);
+        let found = Outcome { sent, loss, arrived, utility: epoch.utility(utility, result, loss) };
         match self.state {
             State::Watching => self.watch(&found, window, least),
             State::Cut(before) => self.judge_cut(&before, &found, window, least),
@@ -369,14 +399,16 @@ impl Loss {
             more if more > 0.0 && window > AT_CAP * self.cap => 0.0,
             _ => BACKGROUND_GAIN,
         };
+        // Few packets tell little.
+        let gain = gain * smaller(1.0, sent / EPOCH_PACKETS as f64);
         self.background = (self.background + gain * excess).min(self.config.highest);
         None
     }
 
     /// Cuts the window by the excess. Returns what that leaves.
     fn begin_cut(&mut self, found: &Outcome, window: f64, least: f64) -> f64 {
-        let &Outcome { sent, loss, utility } = found;
-        self.state = State::Cut(Before { window, loss, sent, utility, cuts: 1 });
+        let &Outcome { sent, loss, arrived, utility } = found;
+        self.state = State::Cut(Before { window, loss, sent, arrived, utility, cuts: 1 });
         self.limit((window * (1.0 - (loss - self.background))).max(least))
     }
 
@@ -385,7 +417,7 @@ impl Loss {
         found.loss - before.loss > MORE + self.significant(before.loss, found.sent, before.window)
     }
 
-    /// The window was cut by the excess: did that help? If not, it is cut once more, or half of it is to be tried.
+    /// The window was cut by the excess: did that help? If not, it is cut once more, or half of it is to be tried. While cuts cost nothing, more follow.
     fn judge_cut(&mut self, before: &Before, found: &Outcome, window: f64, least: f64) -> Option<f64> {
         let excess = before.loss - self.background;
         let helped = before.loss - found.loss > self.config.response * excess || found.utility > before.utility;
@@ -393,7 +425,8 @@ impl Loss {
             self.keep(found.loss);
             return None;
         }
-        if self.has_grown(before, found) {
+        let is_left = found.loss - self.background > self.config.excess;
+        if self.has_grown(before, found) || (is_left && self.costs_nothing(before, found)) {
             return Some(self.begin_cut(found, window, least));
         }
         let is_heavy = found.loss > HEAVY;

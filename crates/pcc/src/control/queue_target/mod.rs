@@ -222,6 +222,7 @@ impl QueueTargetControl {
 
     fn leave_start(&mut self, now: Time) {
         let base = self.delay.base();
+        let queued = self.queue() > self.packet_time;
         let start = self.start.take();
         let rate = start.map_or(0.0, |start| start.best_without_queue());
         let is_first = self.probe.is_none();
@@ -243,7 +244,8 @@ impl QueueTargetControl {
             _ => self.filling(bandwidth),
         };
         self.jump(back.unwrap_or(filling), now);
-        if is_first && base <= LONG_PATH {
+        // How fast the first packets arrived doesn't tell of a path that loses packets without a queue, as a policer does.
+        if is_first && queued && base <= LONG_PATH {
             self.settling.begin();
         }
         self.loss.start_over();

@@ -87,6 +87,46 @@ fn losses_in_bursts_are_believed_later() {
 }
 
 #[test]
+fn how_much_losses_vary_is_learned_without_a_test() {
+    let learned = |lost: [u64; 6]| {
+        let mut control = Loss { background: 0.02, ..Loss::new(LossConfig::default()) };
+        for packets_lost in lost {
+            let result = Measurement { packets_lost, ..Measurement::new(Rate::from_mbps(10.0), 100) };
+            control.on_interval(&result, &Vivace::LOSS, 100.0, true, 2.0);
+        }
+        assert!(!control.is_testing(), "{control:?}");
+        control.dispersion
+    };
+    assert_eq!(learned([2; 6]), 1.0);
+    assert!(learned([0, 0, 12, 0, 0, 0]) > 3.0, "{}", learned([0, 0, 12, 0, 0, 0]));
+}
+
+#[test]
+fn few_packets_tell_little_of_the_background() {
+    let mut control = Loss::new(LossConfig::default());
+    // The worst interval doesn't count, which leaves one packet.
+    for packets in [39, 1] {
+        let result = Measurement { packets_lost: packets, ..Measurement::new(Rate::from_mbps(1.0), packets) };
+        control.on_interval(&result, &Vivace::LOSS, 40.0, false, 2.0);
+    }
+    assert!(control.epoch.sent == 0 && control.background < 0.001, "{control:?}");
+}
+
+#[test]
+fn more_cuts_follow_while_as_much_arrives() {
+    // What follows a cut from 50 packets to 40, if so much arrives of what was 40 Mbit/s, in an epoch of so many packets.
+    let next = |arrived: f64, sent: f64| {
+        let mut control = Loss::new(LossConfig::default());
+        let before = Before { window: 50.0, loss: 0.2, sent, arrived: 40e6, utility: 1.0, cuts: 1 };
+        let found = Outcome { sent, loss: 0.2, arrived: arrived * 1e6, utility: 0.0 };
+        control.judge_cut(&before, &found, 40.0, 2.0)
+    };
+    assert_eq!(next(39.0, 1000.0), Some(32.0));
+    assert_eq!(next(33.0, 1000.0), None, "the path loses them");
+    assert_eq!(next(39.0, 20.0), None, "that may be chance");
+}
+
+#[test]
 fn a_window_that_grew_too_fast_loses_much() {
     let control = Loss { background: 0.05, ..Loss::new(LossConfig::default()) };
     let too_fast = |lost, acked| control.grew_too_fast(&Round { rate: 1e6, lost, acked, in_flight: 120_000 });
@@ -105,6 +145,22 @@ fn a_cap_that_is_far_too_low_is_forgotten() {
     assert_eq!(pass(false, 1), 30.0);
     assert_eq!(pass(true, CAP_ROUNDS - 1), 30.0, "in a row");
     assert_eq!(pass(true, 1), f64::INFINITY);
+}
+
+#[test]
+fn a_cap_that_comes_back_is_kept_for_longer() {
+    let mut control = Loss::new(LossConfig::default());
+    let mut rounds_until_lifted = |cap: f64| {
+        control.limit(cap);
+        (1..).find(|_| {
+            control.on_round(true, false);
+            control.cap.is_infinite()
+        })
+    };
+    let rounds = [30.0, 32.0, 29.0, 30.0, 60.0, 60.0, 60.0].map(|cap| rounds_until_lifted(cap).expect("it is lifted"));
+    assert_eq!(rounds.map(|rounds| rounds / CAP_ROUNDS), [1, 1, 2, 4, 8, 1, 2], "the path has room for 60");
+    let last = [60.0; 8].map(|cap| rounds_until_lifted(cap).expect("it is lifted"))[7];
+    assert_eq!(last, MOST_CAP_ROUNDS);
 }
 
 #[test]
