@@ -364,6 +364,17 @@ fn a_policer_lets_its_rate_through() {
     }
 }
 
+/// A third of a few packets is lost by chance where a tenth of all are: when that ended start-up, one of eight had half of the path.
+#[test]
+fn much_loss_does_not_end_start_up() {
+    let scenario = "duration = '10s'\n[[link]]\nrate = '100mbit'\ndelay = '20ms'\nqueue = '500kB'\nloss = '10%'\n[[flow]]\n\
+                    controller = 'queue-target'\nhost = 'linux'";
+    for seed in 1..=8 {
+        let goodput = run(scenario, seed).flows[0].goodput;
+        assert!(goodput > 75.0, "{goodput} of 90 Mbit/s, seed {seed}");
+    }
+}
+
 /// Loss that comes in bursts varies, also from one cut of the window to the next. Before that was learned at all times, three of six had a third.
 #[test]
 fn losses_in_bursts_are_told_from_ours() {

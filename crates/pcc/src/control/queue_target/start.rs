@@ -37,8 +37,10 @@ const PAUSES: u32 = 3;
 pub(super) const LONG_PATH: f64 = 0.2;
 const EARLY: f64 = 0.25;
 
-/// More loss than this ends it whatever the delay says.
+/// More loss than this ends it whatever the delay says. Without a queue it has to be more by this many standard deviations: of a few packets as much may
+/// be lost by chance.
 const HEAVY_LOSS: f64 = 0.3;
+const BY_CHANCE: f64 = 2.0;
 /// Loss beyond that of the round trip before by this much, with a queue, ends it at once, too.
 const NEW_LOSS: f64 = 0.05;
 
@@ -212,6 +214,13 @@ impl Start {
         if (long || queued) && self.rounds >= FIRST_ROUNDS { Verdict::Leave } else { Verdict::Go }
     }
 
+    /// Whether too much of a round trip was lost.
+    fn is_heavy(&self, round: &Round, seen: &Seen) -> bool {
+        let queued = seen.queue > seen.packet_time || self.queued_before || self.queued_earlier;
+        let deviation = libm::sqrt(HEAVY_LOSS * (1.0 - HEAVY_LOSS) / f64::from(round.packets().max(1)));
+        round.loss() > HEAVY_LOSS + if queued { 0.0 } else { BY_CHANCE * deviation }
+    }
+
     /// A round trip has passed; `used` if the window was.
     pub fn on_round(&mut self, round: &Round, seen: &Seen, used: bool) -> Verdict {
         self.rounds = self.rounds.saturating_add(1);
@@ -226,7 +235,7 @@ impl Start {
         self.lost = round.lost > 0;
         self.loss = round.loss();
         if !used {
-            let heavy = self.rounds > FIRST_ROUNDS && self.loss > HEAVY_LOSS;
+            let heavy = self.rounds > FIRST_ROUNDS && self.is_heavy(round, seen);
             return if heavy { Verdict::Leave } else { Verdict::Go };
         }
         let queued = self.is_queue(self.own_queue(NO_QUEUE, seen), seen);
@@ -255,7 +264,7 @@ impl Start {
         if self.rounds <= FIRST_ROUNDS {
             return Verdict::Go;
         }
-        if self.flat >= FLAT_ROUNDS || self.loss > HEAVY_LOSS || (!grew && (queued || new_loss)) {
+        if self.flat >= FLAT_ROUNDS || self.is_heavy(round, seen) || (!grew && (queued || new_loss)) {
             return Verdict::Leave;
         }
         if queued {
@@ -289,6 +298,18 @@ mod tests {
     fn of_round(start: &mut Start, acked: u32, lost: u32, used: bool) -> Verdict {
         let round = Round { rate: 12_000.0 * f64::from(acked), lost, acked, in_flight: 12_000 };
         start.on_round(&round, &seen(0.0), used)
+    }
+
+    #[test]
+    fn of_a_few_packets_much_may_be_lost_by_chance() {
+        let leaves = |acked, lost, queue: f64| {
+            let mut start = after(4);
+            let round = Round { rate: 12_000.0 * 120.0, lost, acked, in_flight: 12_000 };
+            start.on_round(&round, &seen(queue), true) == Verdict::Leave
+        };
+        let stands = 2.0 * seen(0.0).packet_time;
+        assert_eq!([0.0, stands].map(|queue| leaves(100, 50, queue)), [false, true], "a third");
+        assert!(leaves(100, 70, 0.0) && leaves(1000, 500, 0.0));
     }
 
     #[test]
