@@ -89,7 +89,9 @@ impl Scenario {
             let queue = self.queue(index).map_err(|(key, reason)| at(key, reason))?;
             let (key, largest) = link.largest_packet(queue);
             if largest < self.packet_size.into() && !self.is_reverse(index) {
-                let reason = format!("a packet of {} bytes must fit, or nothing gets through", self.packet_size);
+                let size = self.packet_size;
+                let reason =
+                    format!("at most {largest} bytes fit; a packet of {size} bytes must, or nothing gets through");
                 return Err(at(key, reason));
             }
         }

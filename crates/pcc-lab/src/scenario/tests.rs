@@ -98,7 +98,10 @@ fn a_queue_can_be_a_multiple_of_what_the_link_carries_in_a_round_trip() {
         &limit(&with("[[flow]]").replace("2 BDP", "x BDP")).unwrap_err(),
         &["\"x BDP\": this does not start with a number; write for example 0.5 BDP"],
     );
-    assert_parts(&limit(&with("[[flow]]").replace("2 BDP", "0.01 BDP")).unwrap_err(), &["a packet of 1500 bytes"]);
+    assert_parts(
+        &limit(&with("[[flow]]").replace("2 BDP", "0.01 BDP")).unwrap_err(),
+        &["link.0.queue: at most 250 bytes fit; a packet of 1500 bytes must"],
+    );
 }
 
 #[test]
